@@ -60,7 +60,7 @@ const READERS: [(&str, &str); 31] = [
     ("engine/src/agents/script/player.rs", "a recording that the user named"),
     ("engine/src/agents/script/cursor.rs", "the cursor of a recording that the user named"),
     ("engine/src/plan_file/replace.rs", "writes beside the plan, and opens its folder to sync it"),
-    ("engine/src/process/family/linux.rs", "/dev/null"),
+    ("engine/src/process/process_tree/linux.rs", "/dev/null"),
     ("engine/src/process/liveness.rs", "the kernel's boot id"),
     ("engine/src/process/procfs.rs", "the kernel's files below /proc"),
     ("engine/src/project/atomic.rs", "opens a folder to sync it"),
@@ -140,7 +140,7 @@ const STARTERS: [(&str, &str); 4] = [
     ("engine/src/host.rs", "git and the shell of the editor, outside the sandbox"),
     ("engine/src/sandbox/inside.rs", "the sandboxed program itself"),
     ("engine/src/agents/script/player.rs", "what a recording runs, as an agent would"),
-    ("engine/src/process/family/other.rs", "agents and gates where there is no /proc"),
+    ("engine/src/process/process_tree/other.rs", "agents and gates where there is no /proc"),
 ];
 
 #[test]

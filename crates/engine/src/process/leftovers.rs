@@ -96,10 +96,10 @@ mod linux {
                 })
         };
         let roots: Vec<Pid> = all.iter().filter(is_leftover).map(|process| process.pid).collect();
-        let family = below(&all, roots);
+        let process_tree = below(&all, roots);
         all.into_iter()
             .filter(|process| {
-                family.contains(&process.pid)
+                process_tree.contains(&process.pid)
                     && !spared.contains(&process.pid)
                     && process.is_running()
                     && process.is_of_user(user)

@@ -10,9 +10,9 @@
 //! | `supervisor` | the states of a session, and the steps that end it |
 //! | `capture` | runs a program and returns its output |
 //! | `editor` | the one program that is not supervised: the user's editor |
-//! | `family` | the processes of a session: start, end, signals to all of them |
-//! | `family::keeper` | the process between ralph and a program that adopts orphans (Linux) |
-//! | `family::words` | arguments and environment in the system's form (Linux) |
+//! | `process_tree` | the processes of a session: start, end, signals to all of them |
+//! | `process_tree::subreaper` | the process between ralph and a program that adopts orphans (Linux) |
+//! | `process_tree::exec_arguments` | arguments and environment in the system's form (Linux) |
 //! | `files` | the limit on open files |
 //! | `output` | bytes to lines, with bounded memory |
 //! | `procfs` | reads processes from `/proc` (Linux) |
@@ -22,12 +22,12 @@
 
 mod capture;
 mod editor;
-mod family;
 mod files;
 mod leftovers;
 mod liveness;
 mod mark;
 mod output;
+mod process_tree;
 #[cfg(target_os = "linux")]
 mod procfs;
 mod spec;

@@ -34,14 +34,14 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::family::{self, Family, News, ProcessId};
 use super::mark::Mark;
 use super::output::{Lines, Tail};
+use super::process_tree::{self, News, ProcessId, ProcessTree};
 use super::spec::{CommandSpec, Ended, Heard, Listener, Stop, Watch};
 use crate::clock::Stopwatch;
 
 /// The most bytes that one read takes: the size of ralph's pipes.
-const CHUNK: usize = family::PIPE;
+const CHUNK: usize = process_tree::PIPE;
 
 /// The longest line of standard error that is delivered whole.
 const STDERR_LINE_CAP: usize = 64 * 1024;
@@ -78,7 +78,7 @@ pub async fn supervise(
     if *stop.borrow_and_update() != Stop::Go {
         return never_ran(ProcessEnd::Stopped);
     }
-    let started = match family::start(spec, mark).await {
+    let started = match process_tree::start(spec, mark).await {
         Ok(started) => started,
         Err(error) => return never_ran(not_started(spec, &error)),
     };
@@ -88,7 +88,7 @@ pub async fn supervise(
         listener,
         raw,
         raw_error: None,
-        family: started.family,
+        process_tree: started.process_tree,
         stdin: started.stdin,
         unwritten: &spec.stdin,
         stdout: Reader::new(started.stdout, watch.line_cap),
@@ -146,7 +146,7 @@ struct Session<'a, 'raw> {
     listener: &'a mut dyn Listener,
     raw: Option<&'raw mut (dyn Write + Send)>,
     raw_error: Option<String>,
-    family: Family,
+    process_tree: ProcessTree,
     stdin: Option<ChildStdin>,
     unwritten: &'a [u8],
     stdout: Reader<ChildStdout>,
@@ -169,7 +169,7 @@ impl Session<'_, '_> {
             let alarm = self.alarm();
             let event = tokio::select! {
                 stop = raised(&mut self.stop) => Event::Stop(stop),
-                news = self.family.news() => Event::Family(news),
+                news = self.process_tree.news() => Event::Family(news),
                 read = self.stdout.read() => Event::Stdout(read),
                 read = self.stderr.read() => Event::Stderr(read),
                 written = write(&mut self.stdin, self.unwritten) => Event::Stdin(written),
@@ -187,7 +187,7 @@ impl Session<'_, '_> {
                     }
                 }
             }
-            if self.family.is_gone() && self.program_ended {
+            if self.process_tree.is_gone() && self.program_ended {
                 if self.stdout.is_at_end() && self.stderr.is_at_end() {
                     break;
                 }
@@ -269,7 +269,7 @@ impl Session<'_, '_> {
     }
 
     fn signal(&mut self, signal: Signal) {
-        let reached = self.family.signal(signal);
+        let reached = self.process_tree.signal(signal);
         if self.program_ended {
             self.leftovers.extend(reached);
         }
@@ -288,7 +288,7 @@ impl Session<'_, '_> {
             }
             News::AllGone => {}
             #[cfg(target_os = "linux")]
-            News::KeeperLost => self.kill(now, now + KILL_LIMIT),
+            News::SubreaperLost => self.kill(now, now + KILL_LIMIT),
         }
     }
 
@@ -297,7 +297,7 @@ impl Session<'_, '_> {
         match (stop, self.phase) {
             (Stop::Interrupt, Phase::Running) => {
                 self.end.get_or_insert(ProcessEnd::Stopped);
-                self.family.interrupt();
+                self.process_tree.interrupt();
                 self.phase = Phase::Interrupted(later(now, self.watch.grace));
             }
             (Stop::Kill, Phase::Draining(_)) => self.phase = Phase::Draining(now),

@@ -1,7 +1,7 @@
 //! The two ralph processes around a sandboxed program, as arguments of hidden commands.
 //!
 //! ```text
-//!   keeper ── ralph __box ⇒ bwrap ── bwrap (pid 1) ── ralph __inside ⇒ program
+//!   subreaper ── ralph __box ⇒ bwrap ── bwrap (pid 1) ── ralph __inside ⇒ program
 //!             joins cgroups,                          limits, Landlock,
 //!             ignores INT, TERM, HUP                  seccomp, signals as ever
 //! ```

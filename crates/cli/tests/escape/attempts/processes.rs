@@ -167,7 +167,7 @@ fn zero(line: &str) -> bool {
     line.split_whitespace().nth(1).is_some_and(|value| value.chars().all(|c| c == '0'))
 }
 
-/// Ralph and its keepers among those that started this process. A stage in the box became the agent.
+/// Ralph and its subreapers among those that started this process. A stage in the box became the agent.
 fn above() -> io::Result<Vec<i64>> {
     let mut all = Vec::new();
     let mut next = std::os::unix::process::parent_id();

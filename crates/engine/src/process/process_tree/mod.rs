@@ -4,13 +4,13 @@
 //! it is the process group, which a process can leave.
 
 #[cfg(target_os = "linux")]
-mod keeper;
+mod exec_arguments;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(not(target_os = "linux"))]
 mod other;
 #[cfg(target_os = "linux")]
-mod words;
+mod subreaper;
 
 use std::io;
 use std::process::ExitStatus;
@@ -21,9 +21,9 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{Family, start};
+pub(super) use linux::{ProcessTree, start};
 #[cfg(not(target_os = "linux"))]
-pub(super) use other::{Family, start};
+pub(super) use other::{ProcessTree, start};
 
 /// How much a program may print before we have to read it. The less often both have to wait for each
 /// other, the less it costs to listen.
@@ -41,12 +41,12 @@ pub(super) enum News {
     AllGone,
     /// The subreaper was killed: from now on ralph has to search for the processes.
     #[cfg(target_os = "linux")]
-    KeeperLost,
+    SubreaperLost,
 }
 
 /// A process tree that runs, and our ends of its pipes.
 pub(super) struct Started {
-    pub(super) family: Family,
+    pub(super) process_tree: ProcessTree,
     pub(super) stdin: Option<ChildStdin>,
     pub(super) stdout: Option<ChildStdout>,
     pub(super) stderr: Option<ChildStderr>,
@@ -57,7 +57,7 @@ type Job = Box<dyn FnOnce() + Send>;
 /// Has something done by a thread that lives as long as ralph. A child that asks to die with its parent
 /// dies with the *thread* that started it, and threads of a runtime come and go. `false` when there is no
 /// such thread.
-fn aside(job: impl FnOnce() + Send + 'static) -> bool {
+fn spawn_detached(job: impl FnOnce() + Send + 'static) -> bool {
     static JOBS: OnceLock<Option<mpsc::Sender<Job>>> = OnceLock::new();
     let jobs = JOBS.get_or_init(|| {
         let (sender, jobs) = mpsc::channel::<Job>();
@@ -79,7 +79,7 @@ async fn on_lasting_thread<T: Send + 'static>(
         // The caller may be gone: then the child is dropped, and that kills it.
         let _ = answer.send(job());
     };
-    if !aside(job) {
+    if !spawn_detached(job) {
         return Err(gone());
     }
     answered.await.unwrap_or_else(|_| Err(gone()))

@@ -50,7 +50,7 @@ use rustix::process::{
 };
 use rustix::thread::futex;
 
-use super::words::Words;
+use super::exec_arguments::Words;
 
 unsafe extern "C" {
     fn clone(
@@ -103,7 +103,7 @@ struct Ground {
     /// For the program: standard input, output and error. Numbers, because the subreaper has its own copies.
     streams: [RawFd; 3],
     report: RawFd,
-    keeper: AtomicI32,
+    subreaper: AtomicI32,
     program: AtomicI32,
     failed: AtomicI32,
     /// 1 once the program runs or cannot.
@@ -122,14 +122,14 @@ impl Drop for Ground {
 }
 
 /// A subreaper that lives, or has ended and was not awaited. Dropping it ends and awaits it.
-pub(super) struct Keeper {
+pub(super) struct Subreaper {
     pub(super) pid: Pid,
     pub(super) program: Pid,
     /// Its memory until then.
     ground: Option<Box<Ground>>,
 }
 
-impl Keeper {
+impl Subreaper {
     /// Starts a program below a subreaper, which dies with the thread that calls this. The descriptors are
     /// theirs.
     pub(super) fn start(words: Words, streams: [OwnedFd; 3], report: OwnedFd) -> io::Result<Self> {
@@ -138,7 +138,7 @@ impl Keeper {
             words,
             streams: streams.each_ref().map(AsRawFd::as_raw_fd),
             report: report.as_raw_fd(),
-            keeper: AtomicI32::new(0),
+            subreaper: AtomicI32::new(0),
             program: AtomicI32::new(0),
             failed: AtomicI32::new(0),
             told: AtomicU32::new(0),
@@ -160,12 +160,12 @@ impl Keeper {
         let (Some((pid, program)), None) = (told, failed.as_ref()) else {
             return Err(failed.unwrap_or_else(|| io::Error::from(Errno::AGAIN)));
         };
-        let mut keeper = Self { pid, program: program.unwrap_or(pid), ground: Some(ground) };
-        match keeper.ground.as_ref().map_or(0, |ground| ground.failed.load(Ordering::Acquire)) {
-            0 if program.is_some() => Ok(keeper),
+        let mut subreaper = Self { pid, program: program.unwrap_or(pid), ground: Some(ground) };
+        match subreaper.ground.as_ref().map_or(0, |ground| ground.failed.load(Ordering::Acquire)) {
+            0 if program.is_some() => Ok(subreaper),
             0 => Err(io::Error::other("it was killed while starting")),
             error => {
-                keeper.end();
+                subreaper.end();
                 Err(io::Error::from_raw_os_error(error))
             }
         }
@@ -186,7 +186,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Subreaper {
     fn drop(&mut self) {
         self.end();
     }
@@ -200,19 +200,19 @@ impl Ground {
     }
 
     /// Waits for word of the start; the program, if it came so far. Must not touch `errno`.
-    fn wait_until_told(&self, keeper: Pid) -> (Pid, Option<Pid>) {
+    fn wait_until_told(&self, subreaper: Pid) -> (Pid, Option<Pid>) {
         // A program can kill its subreaper before that has said a word.
         let moment = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         let look = ended() | WaitIdOptions::NOHANG;
         while self.told.load(Ordering::Acquire) == 0 {
             let waited = futex::wait(&self.told, futex::Flags::PRIVATE, 0, Some(&moment));
             if waited == Err(Errno::TIMEDOUT)
-                && !matches!(waitid(WaitId::Pid(keeper), look), Ok(None))
+                && !matches!(waitid(WaitId::Pid(subreaper), look), Ok(None))
             {
                 break;
             }
         }
-        (keeper, Pid::from_raw(self.program.load(Ordering::Acquire)))
+        (subreaper, Pid::from_raw(self.program.load(Ordering::Acquire)))
     }
 
     fn tell(&self) {
@@ -227,9 +227,9 @@ fn ended() -> WaitIdOptions {
 }
 
 /// Waits until a subreaper has ended that was killed, and its program too. It is still to be awaited.
-pub(super) fn wait_for_end(keeper: Pid, program: Pid) -> io::Result<()> {
+pub(super) fn wait_for_end(subreaper: Pid, program: Pid) -> io::Result<()> {
     let program = pidfd_open(program, PidfdFlags::empty());
-    waitid(WaitId::Pid(keeper), ended())?;
+    waitid(WaitId::Pid(subreaper), ended())?;
     if let Ok(program) = program {
         // It was killed at that moment; the limit is for one that hangs in the kernel.
         let moment = Timespec { tv_sec: 2, tv_nsec: 0 };
@@ -240,7 +240,7 @@ pub(super) fn wait_for_end(keeper: Pid, program: Pid) -> io::Result<()> {
 
 /// The subreaper.
 extern "C" fn enter(ground: *mut c_void) -> c_int {
-    // SAFETY: `Keeper` keeps it for as long as this process lives.
+    // SAFETY: `Subreaper` keeps it for as long as this process lives.
     let ground = unsafe { &*ground.cast::<Ground>() };
     match begin(ground) {
         Ok(program) => {
@@ -258,9 +258,9 @@ extern "C" fn enter(ground: *mut c_void) -> c_int {
 
 fn begin(ground: &Ground) -> Result<c_int, Errno> {
     die_with(ground.ralph)?;
-    let keeper = getpid();
-    ground.keeper.store(keeper.as_raw_nonzero().get(), Ordering::Release);
-    set_child_subreaper(Some(keeper))?;
+    let subreaper = getpid();
+    ground.subreaper.store(subreaper.as_raw_nonzero().get(), Ordering::Release);
+    set_child_subreaper(Some(subreaper))?;
     // Signals from the terminal are for ralph, which passes them on as it sees fit.
     setpgid(None, None)?;
     chdir(ground.words.folder.as_c_str())?;
@@ -299,7 +299,7 @@ extern "C" fn become_program(ground: *mut c_void) -> c_int {
 fn exec(ground: &Ground) -> Result<Infallible, Errno> {
     // Without a terminal: a program that asks the user there fails at once instead of waiting forever.
     setsid()?;
-    die_with(Pid::from_raw(ground.keeper.load(Ordering::Acquire)).ok_or(Errno::SRCH)?)?;
+    die_with(Pid::from_raw(ground.subreaper.load(Ordering::Acquire)).ok_or(Errno::SRCH)?)?;
     for (stream, number) in ground.streams.iter().zip(0..) {
         // SAFETY: both are of this process, and those that are replaced belong to nobody in it.
         if unsafe { dup2(*stream, number) } == -1 {

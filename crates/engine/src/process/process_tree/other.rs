@@ -17,7 +17,7 @@ use crate::process::spec::CommandSpec;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The processes of a session. Dropping it kills those that are left.
-pub(in crate::process) struct Family {
+pub(in crate::process) struct ProcessTree {
     program: Child,
     group: Pid,
     program_ended: bool,
@@ -32,8 +32,8 @@ pub(in crate::process) async fn start(spec: &CommandSpec, mark: &Mark) -> io::Re
     let group = group.ok_or_else(|| io::Error::other("it ended while starting"))?;
     let (stdin, stdout, stderr) =
         (program.stdin.take(), program.stdout.take(), program.stderr.take());
-    let family = Family { program, group, program_ended: false, gone: false };
-    Ok(Started { family, stdin, stdout, stderr })
+    let process_tree = ProcessTree { program, group, program_ended: false, gone: false };
+    Ok(Started { process_tree, stdin, stdout, stderr })
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts agents and gates")]
@@ -54,7 +54,7 @@ fn command(spec: &CommandSpec, mark: &Mark) -> Command {
     command
 }
 
-impl Family {
+impl ProcessTree {
     /// What happens next. May be dropped and called again without losing anything.
     pub(in crate::process) async fn news(&mut self) -> News {
         if !self.program_ended {
@@ -98,7 +98,7 @@ impl Family {
     }
 }
 
-impl Drop for Family {
+impl Drop for ProcessTree {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
     }

@@ -12,9 +12,9 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
-use super::keeper::{self, Keeper};
-use super::words::Words;
-use super::{News, PIPE, ProcessId, Started, aside, on_lasting_thread};
+use super::exec_arguments::Words;
+use super::subreaper::{self, Subreaper};
+use super::{News, PIPE, ProcessId, Started, on_lasting_thread, spawn_detached};
 use crate::process::mark::Mark;
 use crate::process::procfs::{Process, below};
 use crate::process::spec::CommandSpec;
@@ -23,15 +23,15 @@ use crate::process::spec::CommandSpec;
 const SWEEPS: u32 = 3;
 
 /// The processes of a session. Dropping it kills those that are left.
-pub(in crate::process) struct Family {
+pub(in crate::process) struct ProcessTree {
     /// `None` once the process tree is dropped.
-    keeper: Option<Keeper>,
+    subreaper: Option<Subreaper>,
     report: Report,
     mark: Mark,
     /// The end of the program was reported.
     program_ended: bool,
     /// The subreaper was killed.
-    keeper_lost: bool,
+    subreaper_lost: bool,
     gone: bool,
 }
 
@@ -51,26 +51,26 @@ pub(in crate::process) async fn start(spec: &CommandSpec, mark: &Mark) -> io::Re
     let (stderr, errors) = io::pipe()?;
     let (report, reported) = io::pipe()?;
     let streams = [input, output.into(), errors.into()];
-    let start = move || Keeper::start(words, streams, reported.into());
-    let keeper = on_lasting_thread(start).await?;
+    let start = move || Subreaper::start(words, streams, reported.into());
+    let subreaper = on_lasting_thread(start).await?;
     let report = pipe::Receiver::from_owned_fd(report.into())?;
-    let family = Family {
-        keeper: Some(keeper),
+    let process_tree = ProcessTree {
+        subreaper: Some(subreaper),
         report: Report { pipe: report, number: [0; 4], filled: 0 },
         mark: mark.clone(),
         program_ended: false,
-        keeper_lost: false,
+        subreaper_lost: false,
         gone: false,
     };
     Ok(Started {
-        family,
+        process_tree,
         stdin: stdin.map(|stdin| ChildStdin::from_std(stdin.into())).transpose()?,
         stdout: Some(ChildStdout::from_std(OwnedFd::from(stdout).into())?),
         stderr: Some(ChildStderr::from_std(OwnedFd::from(stderr).into())?),
     })
 }
 
-impl Family {
+impl ProcessTree {
     /// What happens next. May be dropped and called again without losing anything.
     pub(in crate::process) async fn news(&mut self) -> News {
         if !self.program_ended {
@@ -82,20 +82,20 @@ impl Family {
             self.program_ended = true;
             return News::ProgramEnded(status);
         }
-        if self.gone || self.keeper_lost {
+        if self.gone || self.subreaper_lost {
             return pending().await;
         }
-        if self.report.next().await == Some(keeper::NOBODY) {
+        if self.report.next().await == Some(subreaper::NOBODY) {
             self.gone = true;
             return News::AllGone;
         }
         // Its files are closed a moment before it has ended, and with it the program.
-        let both = self.keeper.as_ref().map(|keeper| (keeper.pid, keeper.program));
-        if let Some((keeper, program)) = both {
-            let _ = on_lasting_thread(move || keeper::wait_for_end(keeper, program)).await;
+        let both = self.subreaper.as_ref().map(|subreaper| (subreaper.pid, subreaper.program));
+        if let Some((subreaper, program)) = both {
+            let _ = on_lasting_thread(move || subreaper::wait_for_end(subreaper, program)).await;
         }
-        self.keeper_lost = true;
-        News::KeeperLost
+        self.subreaper_lost = true;
+        News::SubreaperLost
     }
 
     /// No process is left.
@@ -107,7 +107,7 @@ impl Family {
     pub(in crate::process) fn interrupt(&self) {
         if !self.program_ended {
             // It may have ended this very moment.
-            let program = self.keeper.as_ref().map(|keeper| keeper.program);
+            let program = self.subreaper.as_ref().map(|subreaper| subreaper.program);
             let _ = program.map(|program| kill_process_group(program, Signal::INT));
         }
     }
@@ -119,27 +119,27 @@ impl Family {
         }
         let mut members = self.members();
         // Without a subreaper no event reports that the last process has ended.
-        self.gone = self.keeper_lost && members.is_empty();
+        self.gone = self.subreaper_lost && members.is_empty();
         members.retain(|process| process.signal(signal));
         members.iter().map(Process::id).collect()
     }
 
     fn members(&self) -> Vec<Process> {
         let all = Process::all();
-        let keeper = self.keeper.as_ref().map(|keeper| keeper.pid);
-        let family = below(&all, keeper);
+        let subreaper = self.subreaper.as_ref().map(|subreaper| subreaper.pid);
+        let process_tree = below(&all, subreaper);
         // The mark finds those whose subreaper was killed.
         let is_member = |process: &Process| {
-            Some(process.pid) != keeper
+            Some(process.pid) != subreaper
                 && process.is_running()
-                && (family.contains(&process.pid)
+                && (process_tree.contains(&process.pid)
                     || process.mark().is_some_and(|mark| mark == self.mark.as_str()))
         };
         all.into_iter().filter(is_member).collect()
     }
 }
 
-impl Drop for Family {
+impl Drop for ProcessTree {
     fn drop(&mut self) {
         // A process that starts while ralph looks is found the next time.
         for _ in 0..SWEEPS {
@@ -148,8 +148,8 @@ impl Drop for Family {
             }
         }
         // Awaiting it takes a moment; nothing else has to wait for it.
-        let keeper = self.keeper.take();
-        aside(move || drop(keeper));
+        let subreaper = self.subreaper.take();
+        spawn_detached(move || drop(subreaper));
     }
 }
 
