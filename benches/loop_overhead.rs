@@ -174,7 +174,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
         resume: None,
         paused: false,
         notices: vec![],
-        purse: None,
+        shared_budget: None,
         publish: None,
         work: WorkSetup {
             scope: Scope::All,

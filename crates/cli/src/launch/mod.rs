@@ -449,7 +449,7 @@ fn assemble(
         resume: ready.resume,
         paused: false,
         notices: sandboxed.notices.into_iter().chain(ready.notices).collect(),
-        purse: at.lane.as_ref().map(|lane| lane.purse.clone()),
+        shared_budget: at.lane.as_ref().map(|lane| lane.shared_budget.clone()),
         publish,
         work: WorkSetup {
             target: prompt::target(options, ready.plan.as_ref()),

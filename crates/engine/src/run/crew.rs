@@ -15,7 +15,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::baseline::Baseline;
-use super::day::{Loose, sessions_before};
+use super::daily_cost::{UnattributedCost, sessions_before};
 use super::dispatcher::Dispatcher;
 use super::display::Display;
 use super::publish::Publisher;
@@ -175,7 +175,7 @@ pub(super) struct Crew {
     /// Commits of tasks that are in the history of the branch.
     merged: Mutex<HashSet<String>>,
     /// Sessions whose cost may be in no attempt.
-    loose: Mutex<Vec<Loose>>,
+    unattributed: Mutex<Vec<UnattributedCost>>,
     /// What the gates said before the first session.
     pub(super) baseline: tokio::sync::OnceCell<Baseline>,
     /// Signals that some process changed the store.
@@ -245,7 +245,7 @@ impl Crew {
         let logs =
             setup.files.logs.folder.parent().filter(|_| setup.policy.budget.day_micro_usd > 0);
         let today = crate::clock::now().day_began();
-        let loose = logs.map(|logs| sessions_before(logs, today)).unwrap_or_default();
+        let unattributed = logs.map(|logs| sessions_before(logs, today)).unwrap_or_default();
         Arc::new(Self {
             setup,
             home: Arc::new(home),
@@ -263,7 +263,7 @@ impl Crew {
             let_go: Mutex::default(),
             touching,
             merged: Mutex::default(),
-            loose: Mutex::new(loose),
+            unattributed: Mutex::new(unattributed),
             baseline: tokio::sync::OnceCell::new(),
             changed: watch::Sender::new(0),
             publisher: Publisher::default(),
@@ -336,8 +336,8 @@ impl Crew {
     }
 
     /// Sessions whose cost may be in no attempt.
-    pub(super) fn loose(&self) -> MutexGuard<'_, Vec<Loose>> {
-        self.loose.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn unattributed(&self) -> MutexGuard<'_, Vec<UnattributedCost>> {
+        self.unattributed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether this run ended this claim itself.

@@ -13,7 +13,7 @@ use ralph_core::{AgentId, TaskId, Timestamp};
 
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
-use super::day::cost;
+use super::daily_cost::cost;
 use crate::clock::now;
 use crate::ports::{ClaimRequest, Filter, Store, StoreError};
 use crate::process::is_alive;

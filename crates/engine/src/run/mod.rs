@@ -2,7 +2,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | [`purse`] | the spending of runs that share a budget |
+//! | [`shared_budget`] | the spending of runs that share a budget |
 //! | [`setup`] | everything a run needs, assembled by its caller |
 //! | `dispatcher` | the one loop: input → decide → journal → effects |
 //! | `crew` | state that effects share: ports, slots, ids |
@@ -38,7 +38,7 @@ mod baseline;
 mod clean;
 pub mod crash;
 mod crew;
-mod day;
+mod daily_cost;
 mod deciding;
 mod deliverable;
 mod dispatcher;
@@ -62,7 +62,6 @@ mod plan;
 pub mod prompting;
 mod protected;
 mod publish;
-pub mod purse;
 mod recover;
 mod review;
 mod sandboxed;
@@ -70,6 +69,7 @@ mod session;
 mod set_up;
 mod settle;
 pub mod setup;
+pub mod shared_budget;
 mod site;
 pub mod state_file;
 mod status;

@@ -19,7 +19,7 @@ use ralph_core::{TaskId, Timestamp};
 
 use super::crash;
 use super::crew::{Answer, Crew, Failed, Failure};
-use super::day::Loose;
+use super::daily_cost::UnattributedCost;
 use super::site::Site;
 use crate::clock::now;
 use crate::ports::{Candidate, GitError, Scope, StoreError};
@@ -133,7 +133,7 @@ impl Crew {
             .iter()
             .map(|ending| self.settle_task(slot, ending, head.as_deref()))
             .collect::<Result<Vec<_>, Failed>>()?;
-        self.note_loose_cost(slot);
+        self.note_unattributed_cost(slot);
         if settlement.class == Class::Done || settlement.put_back {
             site.set_settled_tree(&tree);
         }
@@ -207,10 +207,14 @@ impl Crew {
     }
 
     /// What no attempt took on is remembered for the budget of the day.
-    fn note_loose_cost(&self, slot: SlotId) {
+    fn note_unattributed_cost(&self, slot: SlotId) {
         let usage = std::mem::take(&mut self.kit(slot).usage);
         if let Some(cost) = usage.cost_micro_usd {
-            self.loose().push(Loose { at: now(), micro_usd: cost, attempts: vec![] });
+            self.unattributed().push(UnattributedCost {
+                at: now(),
+                micro_usd: cost,
+                attempts: vec![],
+            });
         }
     }
 

@@ -23,7 +23,7 @@ use crate::run::deliverable::Deliverable;
 use crate::run::integrate::Grounds;
 use crate::run::place::{RunLogs, WorktreeLock};
 use crate::run::prompting::Prompting;
-use crate::run::purse::Purse;
+use crate::run::shared_budget::SharedBudget;
 use crate::run::state_file::{Record, Request};
 use crate::sandbox::Sandbox;
 use crate::socket::SessionRequestHandler;
@@ -121,7 +121,7 @@ pub struct Setup {
     /// What was found before the run began.
     pub notices: Vec<Notice>,
     /// What it spends together with others; `None` for a run on its own.
-    pub purse: Option<Purse>,
+    pub shared_budget: Option<SharedBudget>,
     /// Where its branch goes; `None` is nowhere.
     pub publish: Option<PublishSetup>,
     /// What is worked on, and where.

@@ -16,7 +16,7 @@ use ralph_core::view::Reporter;
 use ralph_engine::interrupts::Interrupts;
 use ralph_engine::ports::{GitError, Shown};
 use ralph_engine::project::Project;
-use ralph_engine::run::purse::Purse;
+use ralph_engine::run::shared_budget::SharedBudget;
 use ralph_engine::run::{self, Ended, SetUpError, Setup};
 use ralph_engine::sandbox::Sandbox;
 use ralph_engine::vcs::upstream::commit_of;
@@ -33,7 +33,7 @@ use crate::wire::Context;
 
 /// What all lanes share.
 pub(super) struct Shares {
-    pub(super) purse: Purse,
+    pub(super) shared_budget: SharedBudget,
     pub(super) display: Shared,
     /// How long the call has been running.
     pub(super) elapsed: Duration,
@@ -159,7 +159,7 @@ impl Call {
             plan: self.plan.of_branch(branch.as_str(), &prepared.path, &prepared.began),
             base: section.base.clone(),
             work: BranchWork { name: branch.to_string(), goal: section.goal.clone() },
-            purse: shares.purse.clone(),
+            shared_budget: shares.shared_budget.clone(),
             display: shares.display.clone(),
         };
         let place = Place { project, home: self.home.clone(), lane: Some(lane) };

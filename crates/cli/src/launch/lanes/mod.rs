@@ -30,7 +30,7 @@ use ralph_core::run::{Outcome, Publication, PublishEnd, Review, ReviewEnd, StopR
 use ralph_engine::clock::Stopwatch;
 use ralph_engine::interrupts::Interrupts;
 use ralph_engine::plan_file::PlanFile;
-use ralph_engine::run::purse::Purse;
+use ralph_engine::run::shared_budget::SharedBudget;
 use ralph_engine::vcs::base::commits_since;
 use ralph_ui::lanes::{LaneLine, prefixes, summary};
 
@@ -56,7 +56,7 @@ pub(crate) struct Lane {
     /// Its description in the prompts of sessions.
     pub(super) work: BranchWork,
     /// The budget, which all share.
-    pub(super) purse: Purse,
+    pub(super) shared_budget: SharedBudget,
     /// The screen, which all share.
     pub(super) display: Shared,
 }
@@ -255,13 +255,13 @@ fn run_all(
         }
         while let Some(number) = schedule.next_lane() {
             // A lane that starts again keeps what it has already spent.
-            let purse = Purse::beside(&purses);
-            purses.push(purse.clone());
+            let shared_budget = SharedBudget::beside(&purses);
+            purses.push(shared_budget.clone());
             let begun = call.check_late(number, count).and_then(|()| {
                 call.begin(
                     number,
                     &make::Shares {
-                        purse,
+                        shared_budget,
                         display: displays[number].clone(),
                         elapsed: began.elapsed(),
                         interrupts: interrupts.clone(),

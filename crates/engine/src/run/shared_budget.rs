@@ -6,12 +6,12 @@ use ralph_core::agent::Usage;
 
 /// A run's part in what several runs spend together.
 #[derive(Debug, Clone, Default)]
-pub struct Purse {
+pub struct SharedBudget {
     all: Arc<Mutex<Vec<Usage>>>,
     own: usize,
 }
 
-impl Purse {
+impl SharedBudget {
     /// One for each of so many runs.
     pub fn shared(runs: usize) -> Vec<Self> {
         let all = Arc::new(Mutex::new(vec![Usage::default(); runs]));
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn each_run_hears_what_the_others_spent() {
-        let purses = Purse::shared(3);
+        let purses = SharedBudget::shared(3);
         let spent = |cost, tokens| Usage {
             cost_micro_usd: Some(cost),
             input_tokens: tokens,
@@ -59,7 +59,7 @@ mod tests {
         assert_eq!(purses[1].exchange(spent(5, 2)), (10, 1));
         assert_eq!(purses[0].exchange(spent(20, 3)), (5, 2));
         assert_eq!(purses[2].exchange(Usage::default()), (25, 5));
-        let later = Purse::beside(&purses);
+        let later = SharedBudget::beside(&purses);
         assert_eq!(later.exchange(spent(100, 7)), (25, 5));
         assert_eq!(purses[1].exchange(spent(5, 2)), (120, 10));
     }

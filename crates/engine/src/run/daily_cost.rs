@@ -17,7 +17,7 @@ use crate::clock::now;
 
 /// A session whose cost may be in no attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Loose {
+pub(super) struct UnattributedCost {
     /// When it ended.
     pub(super) at: Timestamp,
     /// Millionths of a dollar.
@@ -36,14 +36,15 @@ impl Crew {
         }
         let today = now().day_began();
         let attempts = self.store().history(today)?;
-        let day_micro_usd = spent(&attempts, &self.loose(), today);
+        let day_micro_usd = spent(&attempts, &self.unattributed(), today);
         Ok(Survey { day_micro_usd, ..survey })
     }
 
     /// Reports this run's spending to runs that share the budget; returns theirs.
     pub(super) fn tell_spent(&self) -> (u64, u64) {
-        let purse = self.setup.purse.as_ref();
-        purse.map_or((0, 0), |purse| purse.exchange(self.dispatcher().spent()))
+        let shared_budget = self.setup.shared_budget.as_ref();
+        shared_budget
+            .map_or((0, 0), |shared_budget| shared_budget.exchange(self.dispatcher().spent()))
     }
 }
 
@@ -53,10 +54,10 @@ pub(super) fn cost(attempts: &[Attempt]) -> u64 {
     ends.filter_map(|end| end.cost_micro_usd).fold(0, u64::saturating_add)
 }
 
-fn spent(attempts: &[Attempt], loose: &[Loose], today: Timestamp) -> u64 {
+fn spent(attempts: &[Attempt], unattributed: &[UnattributedCost], today: Timestamp) -> u64 {
     let ended: HashSet<&AttemptId> =
         attempts.iter().filter(|one| tells_cost(one)).map(|one| &one.id).collect();
-    let open = loose.iter().filter(|session| {
+    let open = unattributed.iter().filter(|session| {
         session.at >= today && !session.attempts.iter().any(|id| ended.contains(id))
     });
     open.fold(cost(attempts), |sum, session| sum.saturating_add(session.micro_usd))
@@ -68,7 +69,7 @@ fn tells_cost(attempt: &Attempt) -> bool {
 }
 
 /// Today's sessions in the journals of earlier runs. Unreadable journals are skipped.
-pub(super) fn sessions_before(logs: &Path, today: Timestamp) -> Vec<Loose> {
+pub(super) fn sessions_before(logs: &Path, today: Timestamp) -> Vec<UnattributedCost> {
     let mut found = Vec::new();
     for run in RunLogs::all(logs).unwrap_or_default() {
         let path = run.journal();
@@ -81,10 +82,10 @@ pub(super) fn sessions_before(logs: &Path, today: Timestamp) -> Vec<Loose> {
 }
 
 /// The sessions of a journal that have a price. What a verifier cost belongs to the attempts that it judged.
-fn priced(events: &[RunEvent]) -> impl Iterator<Item = Loose> {
+fn priced(events: &[RunEvent]) -> impl Iterator<Item = UnattributedCost> {
     sessions(events).into_iter().filter_map(|session| {
         let micro_usd = session.usage.cost_micro_usd?;
-        Some(Loose { at: session.ended_at, micro_usd, attempts: session.attempts })
+        Some(UnattributedCost { at: session.ended_at, micro_usd, attempts: session.attempts })
     })
 }
 
@@ -125,9 +126,9 @@ mod tests {
         }
     }
 
-    fn loose(at: i64, micro_usd: u64, attempts: &[&str]) -> Loose {
+    fn unattributed(at: i64, micro_usd: u64, attempts: &[&str]) -> UnattributedCost {
         let attempts = attempts.iter().map(|name| AttemptId::new(*name).unwrap()).collect();
-        Loose { at: Timestamp::from_millis(at), micro_usd, attempts }
+        UnattributedCost { at: Timestamp::from_millis(at), micro_usd, attempts }
     }
 
     #[test]
@@ -135,14 +136,14 @@ mod tests {
         let attempts = [attempt("a-1", Some(1)), attempt("a-2", None)];
         let sessions = [
             // Its attempt has ended and tells the cost, also where it held another besides.
-            loose(10, 100, &["a-1"]),
-            loose(10, 200, &["a-3", "a-1"]),
+            unattributed(10, 100, &["a-1"]),
+            unattributed(10, 200, &["a-3", "a-1"]),
             // Its run was killed, or is just about to settle it.
-            loose(10, 1_000, &["a-2"]),
+            unattributed(10, 1_000, &["a-2"]),
             // It had no task.
-            loose(10, 10_000, &[]),
+            unattributed(10, 10_000, &[]),
             // It was yesterday.
-            loose(4, 100_000, &[]),
+            unattributed(4, 100_000, &[]),
         ];
         assert_eq!(spent(&attempts, &sessions, Timestamp::from_millis(5)), 11_001);
     }
