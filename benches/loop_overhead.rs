@@ -184,7 +184,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
             about: None,
             folder: repo.to_owned(),
             recent_attempts: 5,
-            grounds: None,
+            pool: None,
             earlier: None,
             keep_saves: KeepSaves::default(),
         },

@@ -425,7 +425,7 @@ fn assemble(
     let logs =
         RunLogs::create(&logs_folder, clock::now()).map_err(|e| no_logs(&logs_folder, &e))?;
     let earlier_sandbox = git_sandbox.clone();
-    let grounds = worktrees::grounds(&project, &config, &policy, git_sandbox, context)?;
+    let pool = worktrees::pool(&project, &config, &policy, git_sandbox, context)?;
     let mut ids = context.ids_of(at.lane.as_ref().map_or(0, |lane| lane.number));
     let bad_id = |error| CliError::failed(format!("ralph could not create an id: {error}"));
     let run_id = ids.run().map_err(bad_id)?;
@@ -462,7 +462,7 @@ fn assemble(
                 .unwrap_or(usize::MAX),
             scope: ready.scope,
             folder,
-            earlier: match (&grounds, &at.lane) {
+            earlier: match (&pool, &at.lane) {
                 (None, None) => worktrees::earlier(&project, &config, earlier_sandbox, context)?,
                 _ => None,
             },
@@ -470,7 +470,7 @@ fn assemble(
                 age: config.get(key::RECOVER_KEEP),
                 size: config.get(key::RECOVER_KEEP_SIZE),
             },
-            grounds,
+            pool,
             plan: ready.plan,
         },
         agent: AgentSetup {

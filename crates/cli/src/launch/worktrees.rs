@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ralph_core::run::Policy;
 use ralph_engine::project::{Project, without_dots};
-use ralph_engine::run::{BRANCH_PREFIX, Grounds};
+use ralph_engine::run::{BRANCH_PREFIX, WorktreePool};
 use ralph_engine::vcs::trunk::Trunk;
 use ralph_engine::vcs::worktree::{Identity, Worktrees};
 use ralph_engine::vcs::{GitSandbox, Signing, signing};
@@ -64,13 +64,13 @@ pub(super) fn check_key(
 }
 
 /// The setup for tasks in their own worktrees, if they have them.
-pub(super) fn grounds(
+pub(super) fn pool(
     project: &Project,
     config: &Config,
     policy: &Policy,
     sandbox: Option<GitSandbox>,
     context: &Context<'_>,
-) -> Result<Option<Grounds>, CliError> {
+) -> Result<Option<WorktreePool>, CliError> {
     if !policy.integrates {
         return Ok(None);
     }
@@ -84,7 +84,7 @@ pub(super) fn earlier(
     config: &Config,
     sandbox: Option<GitSandbox>,
     context: &Context<'_>,
-) -> Result<Option<Grounds>, CliError> {
+) -> Result<Option<WorktreePool>, CliError> {
     let home = context.environment.home.as_deref();
     let worktrees = Worktrees::new(project, &folder(project, config, home));
     // Without a branch to merge into, their state is unknown.
@@ -100,10 +100,10 @@ fn all(
     config: &Config,
     sandbox: Option<GitSandbox>,
     context: &Context<'_>,
-) -> Result<Grounds, CliError> {
+) -> Result<WorktreePool, CliError> {
     let home = context.environment.home.clone();
     let folder = folder(project, config, home.as_deref());
-    Ok(Grounds {
+    Ok(WorktreePool {
         trunk: Trunk::new(project).map_err(git_failed)?,
         worktrees: Worktrees::new(project, &folder).sandboxed(sandbox),
         identity: Identity { home, ..identity(config) },

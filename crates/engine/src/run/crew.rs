@@ -20,9 +20,9 @@ use super::dispatcher::Dispatcher;
 use super::display::Display;
 use super::publish::Publisher;
 use super::setup::Setup;
-use super::site::Site;
 use super::store_file::StoreFile;
 use super::surroundings::Surroundings;
+use super::workspace::Workspace;
 use crate::entropy::Ids;
 use crate::plan_file::{Look, Requested};
 use crate::ports::{Candidate, GitError, Peek, RunBase, Store, StoreError};
@@ -91,13 +91,13 @@ pub(super) struct Failure {
 /// The state of a slot's iteration besides what the loop decides by.
 pub(super) struct SlotKit {
     /// The worktree of its task; `None` is the user's.
-    pub(super) site: Option<Arc<Site>>,
+    pub(super) workspace: Option<Arc<Workspace>>,
     /// Ends what runs in the slot.
     pub(super) stop: watch::Sender<Stop>,
     /// The first line of the commit that was made for it before it lands.
     pub(super) subject: Option<String>,
     /// The work of its session is not on its branch, and where it is saved.
-    pub(super) astray: Option<String>,
+    pub(super) off_branch: Option<String>,
     /// It was rebased onto what has landed since.
     pub(super) rebased: bool,
     /// The branch that its work goes to is held for it.
@@ -154,7 +154,7 @@ pub(super) struct SlotKit {
 pub(super) struct Crew {
     pub(super) setup: Setup,
     /// The user's worktree, as a place to work in.
-    pub(super) home: Arc<Site>,
+    pub(super) home: Arc<Workspace>,
     pub(super) display: Display,
     pub(super) inputs: mpsc::UnboundedSender<Input>,
     pub(super) sockets: crate::socket::Place,
@@ -198,9 +198,9 @@ impl Crew {
     ) -> Arc<Self> {
         let kit = || {
             Mutex::new(SlotKit {
-                site: None,
+                workspace: None,
                 subject: None,
-                astray: None,
+                off_branch: None,
                 rebased: false,
                 holds: false,
                 stop: watch::Sender::new(Stop::Go),
@@ -234,7 +234,7 @@ impl Crew {
         let touching = Mutex::new(vec![vec![]; setup.agent_ids.len()]);
         let ids = std::mem::replace(&mut setup.ports.ids, Ids::new(Some(0)));
         let surroundings = Surroundings::of(&setup, &setup.files.project, setup.ports.vcs.as_ref());
-        let home = Site::new(
+        let home = Workspace::new(
             setup.files.project.clone(),
             Arc::clone(&setup.ports.vcs),
             setup.work.folder.clone(),
@@ -301,8 +301,8 @@ impl Crew {
     }
 
     /// Where a slot works.
-    pub(super) fn site(&self, slot: SlotId) -> Arc<Site> {
-        self.kit(slot).site.as_ref().map_or_else(|| Arc::clone(&self.home), Arc::clone)
+    pub(super) fn workspace(&self, slot: SlotId) -> Arc<Workspace> {
+        self.kit(slot).workspace.as_ref().map_or_else(|| Arc::clone(&self.home), Arc::clone)
     }
 
     pub(super) fn ids(&self) -> MutexGuard<'_, Ids> {

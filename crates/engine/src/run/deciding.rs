@@ -7,7 +7,7 @@ use ralph_core::run::{Port, SlotId};
 use ralph_core::trust::{AGENTS, Ledger, Version};
 
 use super::crew::{Crew, Failed};
-use super::site::Site;
+use super::workspace::Workspace;
 use crate::ports::Candidate;
 use crate::trust::version_of;
 use crate::untrusted;
@@ -15,7 +15,7 @@ use crate::untrusted;
 impl Crew {
     /// Before a session: the deciding files as it finds them.
     pub(super) fn watch_deciding(&self, slot: SlotId) -> Result<(), Failed> {
-        let worktree = self.site(slot).project.worktree.clone();
+        let worktree = self.workspace(slot).project.worktree.clone();
         let id = format!("{}{slot}", ids(&self.setup.run));
         let watch = self.setup.files.deciding.session_begins(&worktree, &id);
         let watch = watch.map_err(|error| {
@@ -70,36 +70,36 @@ impl Crew {
     /// a command that prepared the worktree may have written them.
     fn note_changed(
         &self,
-        site: &Site,
+        workspace: &Workspace,
         candidate: &Candidate,
         changed: &[String],
     ) -> Result<(), Failed> {
         let deciding = &self.setup.files.deciding;
-        if site.project.worktree == deciding.home {
+        if workspace.project.worktree == deciding.home {
             return Ok(());
         }
-        let settled = site.settled_tree();
+        let settled = workspace.settled_tree();
         let said = |tree: &str, name: &str| -> Result<Version, Failed> {
-            let bytes = site.vcs.file(tree, name)?;
+            let bytes = workspace.vcs.file(tree, name)?;
             Ok(bytes.map_or(Version::Absent, |bytes| version_of(name, bytes)))
         };
         let mut all = Vec::new();
         for name in changed.iter().filter(|name| deciding.names().any(|known| known == *name)) {
             all.push((name.clone(), said(&settled, name)?, said(&candidate.tree, name)?));
         }
-        let noted = deciding.work_changed(&site.project.worktree, all);
+        let noted = deciding.work_changed(&workspace.project.worktree, all);
         noted.map_err(|error| Failed::new(Port::Git, error, false))
     }
 
     /// Work was rebased onto what has landed meanwhile, up to the commit `tip`: where that merged a deciding file, the
     /// result is the session's as well.
-    pub(super) fn note_merged(&self, site: &Site, tip_tree: &str) {
+    pub(super) fn note_merged(&self, workspace: &Workspace, tip_tree: &str) {
         let before = |name: &str| {
-            let bytes = site.vcs.file(tip_tree, name).ok().flatten();
+            let bytes = workspace.vcs.file(tip_tree, name).ok().flatten();
             bytes.map_or(Version::Absent, |bytes| version_of(name, bytes))
         };
         if let Err(error) =
-            self.setup.files.deciding.work_was_merged(&site.project.worktree, before)
+            self.setup.files.deciding.work_was_merged(&workspace.project.worktree, before)
         {
             self.notice(format!("the trust ledger cannot be written: {error}"));
         }
@@ -109,15 +109,15 @@ impl Crew {
     /// takes them for the user's.
     pub(super) fn note_touched(
         &self,
-        site: &Site,
+        workspace: &Workspace,
         candidate: &Candidate,
         changed: &[String],
     ) -> Result<(), Failed> {
-        self.note_changed(site, candidate, changed)?;
+        self.note_changed(workspace, candidate, changed)?;
         let patterns = &self.setup.gates.rules.protected;
         let mut touched = Vec::new();
         for path in changed.iter().filter(|path| patterns.matches(path)) {
-            touched.push((path, digest(site.vcs.file(&candidate.tree, path)?.as_deref())));
+            touched.push((path, digest(workspace.vcs.file(&candidate.tree, path)?.as_deref())));
         }
         if touched.is_empty() {
             return Ok(());
@@ -131,7 +131,11 @@ impl Crew {
     }
 
     /// The work was accepted, and its protected files with it.
-    pub(super) fn accept_touched(&self, site: &Site, candidate: &Candidate) -> Result<(), Failed> {
+    pub(super) fn accept_touched(
+        &self,
+        workspace: &Workspace,
+        candidate: &Candidate,
+    ) -> Result<(), Failed> {
         if self.setup.gates.rules.protected.is_empty() {
             return Ok(());
         }
@@ -139,7 +143,7 @@ impl Crew {
         let ledger = trust.read().unwrap_or_default();
         let mut accepted = Vec::new();
         for path in ledger.protected.keys() {
-            accepted.push((path, digest(site.vcs.file(&candidate.tree, path)?.as_deref())));
+            accepted.push((path, digest(workspace.vcs.file(&candidate.tree, path)?.as_deref())));
         }
         if accepted.is_empty() {
             return Ok(());
@@ -156,7 +160,7 @@ impl Crew {
     /// in, still has them so.
     pub(super) fn touched_before(
         &self,
-        site: &Site,
+        workspace: &Workspace,
         candidate: &Candidate,
     ) -> Result<Vec<String>, Failed> {
         let patterns = &self.setup.gates.rules.protected;
@@ -166,8 +170,8 @@ impl Crew {
         let ledger: Ledger = self.setup.files.deciding.trust.read().unwrap_or_default();
         let mut found = Vec::new();
         for path in ledger.protected.keys().filter(|path| patterns.matches(path)) {
-            let judged = digest(site.vcs.file(&candidate.tree, path)?.as_deref());
-            let place = untrusted::read(&site.project.worktree, path.as_ref(), untrusted::ANY);
+            let judged = digest(workspace.vcs.file(&candidate.tree, path)?.as_deref());
+            let place = untrusted::read(&workspace.project.worktree, path.as_ref(), untrusted::ANY);
             let place = digest(place.ok().as_deref());
             if ledger.is_touched(path, &judged) || ledger.is_touched(path, &place) {
                 found.push(path.clone());

@@ -20,15 +20,15 @@ impl Crew {
         slot: SlotId,
         candidate: &Candidate,
     ) -> Result<Option<GateReport>, Failed> {
-        let site = self.site(slot);
-        if site.surroundings.borrows_objects(&site.project) {
+        let workspace = self.workspace(slot);
+        if workspace.surroundings.borrows_objects(&workspace.project) {
             return Ok(Some(refused(BORROWED.to_owned())));
         }
-        let settled = site.settled_tree();
+        let settled = workspace.settled_tree();
         if settled == candidate.tree {
             return Ok(None);
         }
-        let found = site.vcs.forbidden(&settled, &candidate.tree)?;
+        let found = workspace.vcs.forbidden(&settled, &candidate.tree)?;
         if found.is_empty() {
             return Ok(None);
         }

@@ -179,17 +179,18 @@ impl Crew {
         place: &Place<'_>,
         log: &Path,
     ) -> Ran {
-        let site = self.site(slot);
-        let in_place = place.folder == site.project.worktree;
+        let workspace = self.workspace(slot);
+        let in_place = place.folder == workspace.project.worktree;
         let candidate = self.kit(slot).candidate.clone().filter(|_| in_place);
         let head = candidate.and_then(|candidate| candidate.taken);
-        let sandboxed = match self.sandboxed(&site, sandbox::ProgramKind::Judge, head.as_deref()) {
-            Ok(sandboxed) => sandboxed,
-            Err(failed) => {
-                let output = GateOutput::new(None, &self.setup.files.secrets);
-                return Ran::of(gate, &Ended::never_ran(failed.error), &output, false);
-            }
-        };
+        let sandboxed =
+            match self.sandboxed(&workspace, sandbox::ProgramKind::Judge, head.as_deref()) {
+                Ok(sandboxed) => sandboxed,
+                Err(failed) => {
+                    let output = GateOutput::new(None, &self.setup.files.secrets);
+                    return Ran::of(gate, &Ended::never_ran(failed.error), &output, false);
+                }
+            };
         let (iteration, stop) = {
             let kit = self.kit(slot);
             (kit.iteration, kit.stop.subscribe())

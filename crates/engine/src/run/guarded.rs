@@ -102,7 +102,7 @@ impl Crew {
         }
         let (tree, folder) = (candidate.tree.clone(), folder.to_owned());
         self.aside_of_tasks(move |crew| {
-            let names = crew.site(slot).vcs.files(&tree)?;
+            let names = crew.workspace(slot).vcs.files(&tree)?;
             let patterns = &crew.setup.gates.rules.protected;
             Ok(Guarded::of(&folder, names.into_iter().filter(|name| patterns.matches(name))))
         })

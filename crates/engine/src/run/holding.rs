@@ -5,7 +5,7 @@ use ralph_core::records::Verdict;
 use ralph_core::run::{Input, SlotId};
 
 use super::crew::{Answer, Crew, Failed};
-use super::site::Site;
+use super::workspace::Workspace;
 use crate::ports::GitError;
 
 /// How often ralph retries to lock a branch that moves at that moment.
@@ -20,20 +20,20 @@ impl Crew {
             return Ok(answer);
         };
         let green = !*restless && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
-        let Some(grounds) = self.setup.work.grounds.as_ref() else { return Ok(answer) };
+        let Some(pool) = self.setup.work.pool.as_ref() else { return Ok(answer) };
         let (candidate, rebased) = {
             let kit = self.kit(slot);
             (kit.candidate.clone(), kit.rebased)
         };
-        let (Some(candidate), Some(from)) = (candidate, self.site(slot).base().head) else {
+        let (Some(candidate), Some(from)) = (candidate, self.workspace(slot).base().head) else {
             return Ok(answer);
         };
         if !green || rebased || self.setup.gates.verifier.is_none() {
             return Ok(answer);
         }
-        let tip = grounds.trunk.tip()?;
-        if let Some((files, text)) = grounds.trunk.conflicts(&from, &candidate.tree, &tip)? {
-            let report = self.conflict(grounds, (&from, &tip), &files, &text)?;
+        let tip = pool.trunk.tip()?;
+        if let Some((files, text)) = pool.trunk.conflicts(&from, &candidate.tree, &tip)? {
+            let report = self.conflict(pool, (&from, &tip), &files, &text)?;
             self.kit(slot).gates.push(report);
             *conflict = files;
         }
@@ -41,8 +41,8 @@ impl Crew {
     }
 
     /// Locks the branch that the work is committed to.
-    pub(super) fn hold_in_place(&self, slot: SlotId, site: &Site) -> Result<(), Failed> {
-        self.try_to_hold(slot, || site.vcs.hold()).map(drop)
+    pub(super) fn hold_in_place(&self, slot: SlotId, workspace: &Workspace) -> Result<(), Failed> {
+        self.try_to_hold(slot, || workspace.vcs.hold()).map(drop)
     }
 
     /// Locks a branch, unless that is impossible: then the work is judged as before, and the user knows why
@@ -70,9 +70,9 @@ impl Crew {
         if !std::mem::take(&mut self.kit(slot).holds) {
             return;
         }
-        match &self.setup.work.grounds {
-            Some(grounds) => grounds.trunk.release(),
-            None => self.site(slot).vcs.release(),
+        match &self.setup.work.pool {
+            Some(pool) => pool.trunk.release(),
+            None => self.workspace(slot).vcs.release(),
         }
     }
 }

@@ -24,8 +24,8 @@ use super::hooked::Hooked;
 use super::place::WorktreeLock;
 use super::set_up::{SetUpError, set_up};
 use super::setup::Setup;
-use super::site::Site;
 use super::surroundings::Surroundings;
+use super::workspace::Workspace;
 use crate::clock::now;
 use crate::ports::{Candidate, GitError, RunBase, Saved, Store, StoreError, Vcs};
 use crate::project::Project;
@@ -39,7 +39,7 @@ pub const PREFIX: &str = "ralph/";
 const NAMED_COMMITS: usize = 5;
 
 /// Everything that work in worktrees of its own needs.
-pub struct Grounds {
+pub struct WorktreePool {
     /// The branch that it lands on.
     pub trunk: Trunk,
     /// The worktrees.
@@ -71,9 +71,9 @@ pub(super) fn branch_of(task: &TaskId) -> Result<BranchName, GitError> {
         .map_err(|error| GitError::Failed { verb: "branch".to_owned(), message: error.to_string() })
 }
 
-impl Grounds {
+impl WorktreePool {
     /// Creates the worktree of a task, or reuses the existing one.
-    fn site_of(&self, setup: &Setup, task: &TaskBrief) -> Result<(Site, Vec<String>), Failed> {
+    fn open(&self, setup: &Setup, task: &TaskBrief) -> Result<(Workspace, Vec<String>), Failed> {
         let branch = branch_of(&task.id)?;
         let tip = self.trunk.tip()?;
         let wanted = Wanted {
@@ -87,7 +87,7 @@ impl Grounds {
         if let Err(GitError::Worktree(WorktreeRefusal::Switched { path, .. })) = &prepared {
             // The run was killed while a session was on a branch of its own.
             let vcs = self.worktrees.vcs(Project::find(path).map_err(GitError::from)?)?;
-            go_home(&vcs, branch.as_str(), &task.id, task.attempt_number)?;
+            save_and_return_to_branch(&vcs, branch.as_str(), &task.id, task.attempt_number)?;
             prepared = self.worktrees.prepare(&wanted);
         }
         let prepared = prepared?;
@@ -134,8 +134,9 @@ impl Grounds {
         }
         let surroundings = Surroundings::of(setup, &project, &vcs);
         let folder = project.worktree.clone();
-        let site = Site::new(project, Arc::new(vcs), folder, base, surroundings, Some(lock));
-        Ok((site, prepared.notes))
+        let workspace =
+            Workspace::new(project, Arc::new(vcs), folder, base, surroundings, Some(lock));
+        Ok((workspace, prepared.notes))
     }
 
     /// Removes a task's worktree and branch. Work that no branch has is already saved.
@@ -150,32 +151,37 @@ impl Grounds {
 
 impl Crew {
     /// The slot goes to the worktree of its task.
-    pub(super) fn move_in(&self, slot: SlotId, task: Option<&TaskBrief>) -> Result<(), Failed> {
-        let (Some(grounds), Some(task)) = (&self.setup.work.grounds, task) else { return Ok(()) };
-        let (site, notes) = grounds.site_of(&self.setup, task)?;
+    pub(super) fn enter(&self, slot: SlotId, task: Option<&TaskBrief>) -> Result<(), Failed> {
+        let (Some(pool), Some(task)) = (&self.setup.work.pool, task) else { return Ok(()) };
+        let (workspace, notes) = pool.open(&self.setup, task)?;
         for note in notes {
             self.notice(note);
         }
         let mut kit = self.kit(slot);
-        kit.site = Some(Arc::new(site));
+        kit.workspace = Some(Arc::new(workspace));
         kit.rebased = false;
         kit.changes = None;
         kit.weakened = None;
         kit.subject = None;
-        kit.astray = None;
+        kit.off_branch = None;
         Ok(())
     }
 
     /// A session may have gone to another branch in the worktree of its task. What it did there is the
     /// work all the same.
-    pub(super) fn bring_home(&self, slot: SlotId, site: &Site) -> Result<(), Failed> {
-        let Some(grounds) = &self.setup.work.grounds else { return Ok(()) };
-        let (Some((task, attempt)), Some(branch)) = (self.task_of(slot), site.base().branch) else {
+    pub(super) fn return_to_branch(
+        &self,
+        slot: SlotId,
+        workspace: &Workspace,
+    ) -> Result<(), Failed> {
+        let Some(pool) = &self.setup.work.pool else { return Ok(()) };
+        let (Some((task, attempt)), Some(branch)) = (self.task_of(slot), workspace.base().branch)
+        else {
             return Ok(());
         };
-        let vcs = grounds.worktrees.vcs(site.project.clone())?;
-        if let Some(saved) = go_home(&vcs, &branch, &task, attempt)? {
-            self.kit(slot).astray = Some(format!(
+        let vcs = pool.worktrees.vcs(workspace.project.clone())?;
+        if let Some(saved) = save_and_return_to_branch(&vcs, &branch, &task, attempt)? {
+            self.kit(slot).off_branch = Some(format!(
                 "the work is not on branch {branch} and not based on it; it is saved under {}",
                 saved.name
             ));
@@ -185,7 +191,7 @@ impl Crew {
 
     /// The report that refuses work on the wrong branch.
     pub(super) fn judge_place(&self, slot: SlotId) -> Option<GateReport> {
-        self.kit(slot).astray.clone().map(|digest| GateReport {
+        self.kit(slot).off_branch.clone().map(|digest| GateReport {
             name: MERGE.to_owned(),
             verdict: Verdict::Fail,
             exit_code: Some(1),
@@ -203,12 +209,12 @@ impl Crew {
         commit: Option<&CommitPlan>,
         hold: bool,
     ) -> Answer {
-        let (site, judged) = (self.site(slot), self.kit(slot).candidate.clone());
-        let (Some(grounds), Some(judged)) = (&self.setup.work.grounds, judged) else {
+        let (workspace, judged) = (self.workspace(slot), self.kit(slot).candidate.clone());
+        let (Some(pool), Some(judged)) = (&self.setup.work.pool, judged) else {
             return Err(Failed::new(Port::Git, "there is nothing to land", true));
         };
         if let Some(plan) = commit {
-            match site.vcs.commit(&site.base(), &judged, &plan.subject, &plan.body) {
+            match workspace.vcs.commit(&workspace.base(), &judged, &plan.subject, &plan.body) {
                 Ok(Some(commit)) => self.committed(slot, &judged, &commit, plan),
                 Ok(None) => {}
                 Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot }),
@@ -225,18 +231,18 @@ impl Crew {
             self.write_evidence_of(slot, &task, &judged, false)?;
         }
         crash::point("integrating");
-        let Some(head) = site.vcs.head()? else {
+        let Some(head) = workspace.vcs.head()? else {
             return Err(Failed::new(Port::Git, "the worktree of the task has no commit", true));
         };
         let words = commit.map(|plan| (plan.subject.as_str(), plan.body.as_str()));
-        let own = grounds.worktrees.vcs(site.project.clone())?;
+        let own = pool.worktrees.vcs(workspace.project.clone())?;
         let mut tries = 0..holding::TRIES;
         let (tip, new) = loop {
-            let tip = grounds.trunk.tip()?;
-            let from = site.base().head.unwrap_or_else(|| tip.clone());
-            match grounds.trunk.replay(&own, &from, &head, &tip, words)? {
+            let tip = pool.trunk.tip()?;
+            let from = workspace.base().head.unwrap_or_else(|| tip.clone());
+            match pool.trunk.replay(&own, &from, &head, &tip, words)? {
                 Replayed::Conflict { files, text } => {
-                    let report = self.conflict(grounds, (&from, &tip), &files, &text)?;
+                    let report = self.conflict(pool, (&from, &tip), &files, &text)?;
                     self.kit(slot).gates.push(report);
                     let (onto, landing) = (Some(tip), Landing::Conflict { files });
                     return Ok(Input::Integrated { slot, onto, tree: judged.tree, landing });
@@ -244,7 +250,7 @@ impl Crew {
                 Replayed::Clean { head: new } => {
                     let held = !hold
                         || new == tip
-                        || self.try_to_hold(slot, || grounds.trunk.hold(&tip, &new))?;
+                        || self.try_to_hold(slot, || pool.trunk.hold(&tip, &new))?;
                     if held || tries.next().is_none() {
                         break (tip, new);
                     }
@@ -253,17 +259,17 @@ impl Crew {
         };
         let onto = Some(tip.clone());
         if new != head {
-            if let Some(saved) = self.save_left(slot, &site)? {
+            if let Some(saved) = self.save_left(slot, &workspace)? {
                 self.notice(format!("unchecked changes are saved under {}", saved.name));
             }
             self.close_deciding(slot);
             own.move_to(&new)?;
-            self.note_merged(&site, &grounds.trunk.tree(&tip)?);
+            self.note_merged(&workspace, &pool.trunk.tree(&tip)?);
         }
-        site.stands_on(&tip, &grounds.trunk.tree(&tip)?);
+        workspace.stands_on(&tip, &pool.trunk.tree(&tip)?);
         crash::point("integrated");
-        let obstacle = in_the_way(grounds, &tip, &new)?;
-        let tree = grounds.trunk.tree(&new)?;
+        let obstacle = in_the_way(pool, &tip, &new)?;
+        let tree = pool.trunk.tree(&new)?;
         let candidate = Candidate {
             tree: tree.clone(),
             head: Some(new),
@@ -302,12 +308,12 @@ impl Crew {
     /// The report of a conflict, for the evidence and the next session.
     pub(super) fn conflict(
         &self,
-        grounds: &Grounds,
+        pool: &WorktreePool,
         (from, tip): (&str, &str),
         files: &[String],
         text: &str,
     ) -> Result<GateReport, Failed> {
-        let landed = grounds.trunk.subjects(from, tip, NAMED_COMMITS)?;
+        let landed = pool.trunk.subjects(from, tip, NAMED_COMMITS)?;
         let digest = format!(
             "the work conflicts with commits that landed since it began.\n\
              Conflicts in: {}\nLanded since:\n{}\nStart from the landed commits, and redo the \
@@ -326,10 +332,10 @@ impl Crew {
     }
 
     /// Saves what is in a worktree and was not judged.
-    fn save_left(&self, slot: SlotId, site: &Site) -> Result<Option<Saved>, Failed> {
+    fn save_left(&self, slot: SlotId, workspace: &Workspace) -> Result<Option<Saved>, Failed> {
         let Some((task, attempt)) = self.task_of(slot) else { return Ok(None) };
-        let base = site.base();
-        Ok(site.vcs.save(&base, &site.vcs.candidate(&base)?, &task, attempt)?)
+        let base = workspace.base();
+        Ok(workspace.vcs.save(&base, &workspace.vcs.candidate(&base)?, &task, attempt)?)
     }
 
     fn task_of(&self, slot: SlotId) -> Option<(TaskId, u32)> {
@@ -338,12 +344,12 @@ impl Crew {
 
     /// Moves the branch of the run to the work. `None` when it has landed; else the next input.
     pub(super) fn land(&self, slot: SlotId) -> Result<Option<Input>, Failed> {
-        let site = self.site(slot);
-        let Some(grounds) = &self.setup.work.grounds else { return Ok(None) };
-        let (Some(head), Some(from)) = (site.vcs.head()?, site.base().head) else {
+        let workspace = self.workspace(slot);
+        let Some(pool) = &self.setup.work.pool else { return Ok(None) };
+        let (Some(head), Some(from)) = (workspace.vcs.head()?, workspace.base().head) else {
             return Ok(None);
         };
-        match grounds.trunk.advance(&from, &head) {
+        match pool.trunk.advance(&from, &head) {
             Ok(()) => Ok(None),
             Err(GitError::HeadMoved { .. }) => Ok(Some(Input::HeadMoved { slot })),
             Err(error) => Err(error.into()),
@@ -356,14 +362,14 @@ impl Crew {
         slot: SlotId,
         settlement: &Settlement,
     ) -> Result<Option<(TaskId, String)>, Failed> {
-        let site = self.site(slot);
-        let (Some(grounds), Some((task, attempt))) = (&self.setup.work.grounds, self.task_of(slot))
+        let workspace = self.workspace(slot);
+        let (Some(pool), Some((task, attempt))) = (&self.setup.work.pool, self.task_of(slot))
         else {
             return Ok(None);
         };
-        let vcs = grounds.worktrees.vcs(site.project.clone())?;
-        let tip = grounds.trunk.tip()?;
-        let from = site.base().head.unwrap_or_else(|| tip.clone());
+        let vcs = pool.worktrees.vcs(workspace.project.clone())?;
+        let tip = pool.trunk.tip()?;
+        let from = workspace.base().head.unwrap_or_else(|| tip.clone());
         let saved = vcs.save_since(&from, &task, attempt)?;
         crash::point("wip-saved");
         if settlement.start_over {
@@ -373,19 +379,19 @@ impl Crew {
     }
 
     /// The slot leaves the worktree of its task. When no work is left there, the worktree is removed.
-    pub(super) fn move_out(self: &Arc<Self>, slot: SlotId, over: bool) {
-        if self.setup.work.grounds.is_none() {
+    pub(super) fn leave(self: &Arc<Self>, slot: SlotId, over: bool) {
+        if self.setup.work.pool.is_none() {
             return;
         }
         let task = self.task_of(slot);
-        if let Some(site) = self.kit(slot).site.take() {
-            site.leave();
+        if let Some(workspace) = self.kit(slot).workspace.take() {
+            workspace.leave();
         }
         let Some((task, _)) = task.filter(|_| over) else { return };
         let crew = Arc::clone(self);
         self.tasks().spawn_blocking(move || {
-            let Some(grounds) = &crew.setup.work.grounds else { return };
-            let cleared = branch_of(&task).and_then(|branch| grounds.clear(&branch));
+            let Some(pool) = &crew.setup.work.pool else { return };
+            let cleared = branch_of(&task).and_then(|branch| pool.clear(&branch));
             if let Err(error) = cleared {
                 crew.notice(format!("the worktree of {task} could not be removed: {error}"));
             }
@@ -395,13 +401,13 @@ impl Crew {
 
 /// Returns to the branch of a task, with the work if it is based on that branch. Any other work is saved, and
 /// the worktree is reset to the branch.
-fn go_home(
+fn save_and_return_to_branch(
     vcs: &GitVcs,
     branch: &str,
     task: &TaskId,
     attempt: u32,
 ) -> Result<Option<Saved>, GitError> {
-    match vcs.come_home(branch) {
+    match vcs.return_to_branch(branch) {
         Err(GitError::OtherBranch { .. }) => {
             let saved = vcs.save_since(&format!("refs/heads/{branch}"), task, attempt)?;
             vcs.switch_to(branch)?;
@@ -411,8 +417,8 @@ fn go_home(
     }
 }
 
-fn in_the_way(grounds: &Grounds, tip: &str, head: &str) -> Result<Option<Landing>, Failed> {
-    let files = grounds.trunk.in_the_way(tip, head)?;
+fn in_the_way(pool: &WorktreePool, tip: &str, head: &str) -> Result<Option<Landing>, Failed> {
+    let files = pool.trunk.in_the_way(tip, head)?;
     Ok((!files.is_empty()).then_some(Landing::InTheWay { files }))
 }
 
@@ -422,15 +428,15 @@ pub(super) fn recover(
     store: &mut dyn Store,
     cut_off: &[Attempt],
 ) -> Result<(), RunError> {
-    let Some(grounds) = &setup.work.grounds else { return Ok(()) };
+    let Some(pool) = &setup.work.pool else { return Ok(()) };
     let mut told = Vec::new();
     // Before any worktree is removed: temporary folders are named after its place.
-    grounds.worktrees.sweep_temporary()?;
+    pool.worktrees.sweep_temporary()?;
     for attempt in cut_off {
         let task = &attempt.task;
-        if has_landed(grounds, store, attempt)? {
+        if has_landed(pool, store, attempt)? {
             let by = Actor::Agent(attempt.agent.clone(), Some(attempt.generation));
-            let tip = grounds.trunk.tip()?;
+            let tip = pool.trunk.tip()?;
             let result = serde_json::json!({ "commit": tip }).to_string();
             match store.done(task, Some(&result), &by, now()) {
                 Ok(()) => told.push(format!(
@@ -441,7 +447,7 @@ pub(super) fn recover(
             }
             continue;
         }
-        match save_unfinished(grounds, store, attempt) {
+        match save_unfinished(pool, store, attempt) {
             Ok(Some(saved)) => {
                 told.push(format!("unfinished work on {task} is saved under {}", saved.name));
             }
@@ -452,14 +458,14 @@ pub(super) fn recover(
         }
         crash::point("unfinished-saved");
     }
-    told.extend(sweep(grounds, store)?);
+    told.extend(sweep(pool, store)?);
     setup.notices.extend(told.into_iter().map(|text| Notice::Other { text }));
     Ok(())
 }
 
 /// Whether the work of an attempt is on the branch: a tree that all its judges let through is there.
 fn has_landed(
-    grounds: &Grounds,
+    pool: &WorktreePool,
     store: &mut dyn Store,
     attempt: &Attempt,
 ) -> Result<bool, RunError> {
@@ -475,33 +481,33 @@ fn has_landed(
         .filter(|row| row.tree == last.tree)
         .all(|row| matches!(row.verdict, Verdict::Pass | Verdict::Ungated | Verdict::Unchanged));
     let branch = branch_of(&attempt.task)?;
-    Ok(good && grounds.trunk.holds(branch.as_str(), &last.tree)?)
+    Ok(good && pool.trunk.holds(branch.as_str(), &last.tree)?)
 }
 
 fn save_unfinished(
-    grounds: &Grounds,
+    pool: &WorktreePool,
     store: &mut dyn Store,
     attempt: &Attempt,
 ) -> Result<Option<Saved>, RunError> {
     let branch = branch_of(&attempt.task)?;
-    let path = grounds.worktrees.path_of(&branch)?;
-    if !grounds.worktrees.is_ours(&branch)? || !grounds.worktrees.is_worktree(&path) {
+    let path = pool.worktrees.path_of(&branch)?;
+    if !pool.worktrees.is_ours(&branch)? || !pool.worktrees.is_worktree(&path) {
         return Ok(None);
     }
     let number = u32::try_from(store.attempts(&attempt.task)?.len()).unwrap_or(u32::MAX);
-    let vcs = grounds.worktrees.vcs(Project::find(&path).map_err(GitError::from)?)?;
+    let vcs = pool.worktrees.vcs(Project::find(&path).map_err(GitError::from)?)?;
     vcs.take_over()?;
-    let tip = grounds.trunk.tip()?;
+    let tip = pool.trunk.tip()?;
     let head = vcs.head()?.unwrap_or_else(|| tip.clone());
-    let from = grounds.trunk.fork(&head, &tip)?.unwrap_or(tip);
+    let from = pool.trunk.fork(&head, &tip)?.unwrap_or(tip);
     Ok(vcs.save_since(&from, &attempt.task, number)?)
 }
 
 /// Removes the worktrees of tasks that are over.
-pub(super) fn sweep(grounds: &Grounds, store: &mut dyn Store) -> Result<Vec<String>, RunError> {
+pub(super) fn sweep(pool: &WorktreePool, store: &mut dyn Store) -> Result<Vec<String>, RunError> {
     let mut told = Vec::new();
-    let tip = grounds.trunk.tip()?;
-    for ours in grounds.worktrees.ours()? {
+    let tip = pool.trunk.tip()?;
+    for ours in pool.worktrees.ours()? {
         let Some(task) = task_named(ours.branch.as_str()) else { continue };
         let over = match store.get(&task) {
             Ok(task) => matches!(task.status, Status::Done | Status::Failed | Status::Deleted),
@@ -512,32 +518,32 @@ pub(super) fn sweep(grounds: &Grounds, store: &mut dyn Store) -> Result<Vec<Stri
             continue;
         }
         let cleared = (|| {
-            if grounds.worktrees.is_worktree(&ours.path) {
+            if pool.worktrees.is_worktree(&ours.path) {
                 let number = u32::try_from(store.attempts(&task)?.len().max(1)).unwrap_or(u32::MAX);
                 let project = Project::find(&ours.path).map_err(GitError::from)?;
-                let vcs = grounds.worktrees.vcs(project)?;
+                let vcs = pool.worktrees.vcs(project)?;
                 vcs.take_over()?;
                 let head = vcs.head()?.unwrap_or_else(|| tip.clone());
-                let from = grounds.trunk.fork(&head, &tip)?.unwrap_or_else(|| tip.clone());
+                let from = pool.trunk.fork(&head, &tip)?.unwrap_or_else(|| tip.clone());
                 vcs.save_since(&from, &task, number)?;
             }
-            Ok::<(), RunError>(grounds.clear(&ours.branch)?)
+            Ok::<(), RunError>(pool.clear(&ours.branch)?)
         })();
         if let Err(error) = cleared {
             told.push(format!("the worktree of {task} could not be removed: {error}"));
         }
     }
-    grounds.worktrees.sweep_locks();
-    if !grounds.keep {
-        sweep_branches(grounds, store)?;
+    pool.worktrees.sweep_locks();
+    if !pool.keep {
+        sweep_branches(pool, store)?;
     }
     Ok(told)
 }
 
 /// Removes the branches of tasks that are over and have no worktree any more: a run was killed between the
 /// two. Only where all that they lead to has landed or is saved.
-fn sweep_branches(grounds: &Grounds, store: &mut dyn Store) -> Result<(), RunError> {
-    for (branch, head) in grounds.trunk.branches(PREFIX)? {
+fn sweep_branches(pool: &WorktreePool, store: &mut dyn Store) -> Result<(), RunError> {
+    for (branch, head) in pool.trunk.branches(PREFIX)? {
         let (Some(task), Ok(branch)) = (task_named(&branch), BranchName::new(&branch)) else {
             continue;
         };
@@ -547,8 +553,8 @@ fn sweep_branches(grounds: &Grounds, store: &mut dyn Store) -> Result<(), RunErr
             Err(StoreError::Refused(_)) => false,
             Err(error) => return Err(error.into()),
         };
-        if over && !grounds.worktrees.is_ours(&branch)? && grounds.trunk.keeps(&task, &head)? {
-            grounds.worktrees.delete_branch(&branch)?;
+        if over && !pool.worktrees.is_ours(&branch)? && pool.trunk.keeps(&task, &head)? {
+            pool.worktrees.delete_branch(&branch)?;
         }
     }
     Ok(())

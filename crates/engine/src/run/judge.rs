@@ -25,11 +25,11 @@ const SETUP_TIMEOUT: Duration = Duration::from_secs(600);
 impl Crew {
     /// The worktree as a tree to judge.
     pub(super) fn new_candidate(&self, slot: SlotId) -> Result<Candidate, GitError> {
-        let site = self.site(slot);
-        let candidate = site.vcs.candidate(&site.base())?;
+        let workspace = self.workspace(slot);
+        let candidate = workspace.vcs.candidate(&workspace.base())?;
         // A commit that came onto the branch meanwhile is the user's, and is not held against the work.
-        if site.vcs.lands_when_accepted() && !self.setup.policy.adds_all() {
-            site.set_settled_tree(&candidate.head_tree);
+        if workspace.vcs.lands_when_accepted() && !self.setup.policy.adds_all() {
+            workspace.set_settled_tree(&candidate.head_tree);
         }
         Ok(candidate)
     }
@@ -37,24 +37,24 @@ impl Crew {
     /// Writes the candidate tree.
     pub(super) fn make_candidate(&self, slot: SlotId, hold: bool) -> Answer {
         let since = self.kit(slot).since;
-        let site = self.site(slot);
-        site.vcs.remove_dead_locks(since)?;
-        site.vcs.take_over()?;
-        self.bring_home(slot, &site)?;
-        self.keep_own_work(slot, &site)?;
+        let workspace = self.workspace(slot);
+        workspace.vcs.remove_dead_locks(since)?;
+        workspace.vcs.take_over()?;
+        self.return_to_branch(slot, &workspace)?;
+        self.keep_own_work(slot, &workspace)?;
         self.keep_plan_out()?;
-        self.name_submodules(slot, &site);
+        self.name_submodules(slot, &workspace);
         if hold {
-            self.hold_in_place(slot, &site)?;
+            self.hold_in_place(slot, &workspace)?;
         }
         let candidate = self.new_candidate(slot)?;
-        let settled = site.settled_tree();
+        let settled = workspace.settled_tree();
         let files = match candidate.tree == settled {
             true => vec![],
-            false => site.vcs.counted_changes(&settled, &candidate.tree)?,
+            false => workspace.vcs.counted_changes(&settled, &candidate.tree)?,
         };
         let names: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
-        self.note_touched(&site, &candidate, &names)?;
+        self.note_touched(&workspace, &candidate, &names)?;
         crash::point("candidate-made");
         let tree = candidate.tree.clone();
         let mut kit = self.kit(slot);
@@ -136,7 +136,7 @@ impl Crew {
         let there = |path: &String| content(&checkout.folder().join(path));
         let before: Vec<_> = during.outside.iter().map(there).collect();
         let gates = self.run_gates(slot, &work, Some(&checkout)).await?;
-        let site = self.site(slot);
+        let workspace = self.workspace(slot);
         let (mut written, mut theirs) = (Vec::new(), Vec::new());
         for (path, before) in during.outside.into_iter().zip(before) {
             match there(&path) == before {
@@ -145,16 +145,16 @@ impl Crew {
             }
         }
         // Gates that write something else each time cannot be asked about what they leave.
-        let same = |path: &String| there(path) == content(&site.project.worktree.join(path));
+        let same = |path: &String| there(path) == content(&workspace.project.worktree.join(path));
         let restless = !during.inside.iter().chain(&written).all(same);
         drop_aside(Some(checkout)).await;
         let now = during.worktree;
         self.aside_of_tasks(move |crew| {
-            let site = crew.site(slot);
-            let tree = site.vcs.with_paths(&work.tree, &now, &written)?;
+            let workspace = crew.workspace(slot);
+            let tree = workspace.vcs.with_paths(&work.tree, &now, &written)?;
             if !theirs.is_empty() {
-                let base = site.vcs.disown(&site.base(), &now, &theirs)?;
-                site.set_base(base);
+                let base = workspace.vcs.disown(&workspace.base(), &now, &theirs)?;
+                workspace.set_base(base);
                 crew.notice(format!(
                     "Left out of the work, because they changed while gates ran: {}",
                     theirs.join(", ")
@@ -172,25 +172,25 @@ impl Crew {
         slot: SlotId,
         before: &Candidate,
     ) -> Result<DuringGates, Failed> {
-        let site = self.site(slot);
+        let workspace = self.workspace(slot);
         let after = self.new_candidate(slot)?;
-        let worktree = match site.base().start {
+        let worktree = match workspace.base().start {
             None => after.tree.clone(),
-            Some(_) => site.vcs.candidate(&RunBase { start: None, ..site.base() })?.tree,
+            Some(_) => workspace.vcs.candidate(&RunBase { start: None, ..workspace.base() })?.tree,
         };
         let own: HashSet<String> =
-            site.vcs.changes(&before.head_tree, &before.tree)?.into_iter().collect();
-        let changed = site.vcs.changes(&before.tree, &after.tree)?;
+            workspace.vcs.changes(&before.head_tree, &before.tree)?.into_iter().collect();
+        let changed = workspace.vcs.changes(&before.tree, &after.tree)?;
         // Where everything is committed, so is what you write meanwhile.
         let adds_all = self.setup.policy.adds_all();
         let (inside, outside): (Vec<String>, Vec<String>) =
             changed.into_iter().partition(|path| own.contains(path) || adds_all);
         let mut unsure = std::mem::take(&mut self.kit(slot).unsure);
         unsure.extend(outside);
-        let still = site.vcs.changes(&before.tree, &worktree)?;
+        let still = workspace.vcs.changes(&before.tree, &worktree)?;
         unsure.retain(|path| still.contains(path) && !own.contains(path));
         self.kit(slot).unsure.clone_from(&unsure);
-        let work = site.vcs.with_paths(&before.tree, &worktree, &inside)?;
+        let work = workspace.vcs.with_paths(&before.tree, &worktree, &inside)?;
         Ok(DuringGates { work, worktree, inside, outside: unsure.into_iter().collect(), after })
     }
 
@@ -225,8 +225,8 @@ impl Crew {
         if let Some(refused) = refused {
             return Ok(vec![refused]);
         }
-        let site = self.site(slot);
-        let place = checkout.map_or(Place::of(&site.project.worktree), Place::in_checkout);
+        let workspace = self.workspace(slot);
+        let place = checkout.map_or(Place::of(&workspace.project.worktree), Place::in_checkout);
         let guarded = self.guard_protected(slot, candidate, place.folder).await?;
         let place = place.guarding(&guarded);
         if let Some(failed) = self.run_setup(slot, checkout, &place).await {
@@ -268,7 +268,7 @@ impl Crew {
         let candidate = candidate.clone();
         self.aside_of_tasks(move |crew| {
             let rules = &crew.setup.gates.rules;
-            let checkout = crew.site(slot).vcs.checkout(&candidate, &rules.include)?;
+            let checkout = crew.workspace(slot).vcs.checkout(&candidate, &rules.include)?;
             if !rules.clean {
                 return Ok(checkout);
             }
@@ -341,7 +341,7 @@ impl Crew {
         gate: &GateSpec,
         candidate: &Candidate,
     ) -> Option<i32> {
-        let tree = self.site(slot).settled_tree();
+        let tree = self.workspace(slot).settled_tree();
         let base = Candidate { tree, taken: None, leftovers: false, ..candidate.clone() };
         let checkout = self.checkout(slot, &base).await.ok()?;
         let code = match self.prepare_checkout(slot, Some(&checkout)).await {

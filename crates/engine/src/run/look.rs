@@ -42,7 +42,7 @@ impl Crew {
         // Before the store is taken: a claim takes the two in this order.
         let touching = self.touching.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut store = self.store();
-        let apart = self.setup.work.grounds.is_some();
+        let apart = self.setup.work.pool.is_some();
         let most = if apart { LOOKED_AT } else { OFFERED };
         let mut peek = store.peek(&self.setup.work.scope, most, now())?;
         let mut needs_merge = self.without_merges(store.as_mut(), &mut peek.claimable)?;
@@ -129,7 +129,7 @@ impl Crew {
         };
         self.looks(slot);
         let waits_for_merge = !self.dispatcher().merges().is_empty();
-        if self.setup.work.grounds.is_some() || waits_for_merge {
+        if self.setup.work.pool.is_some() || waits_for_merge {
             return self.claim_apart(slot, only);
         }
         loop {

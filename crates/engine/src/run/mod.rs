@@ -14,7 +14,7 @@
 //! | `display` | the displays, on their own thread |
 //! | `status` | the status of a running loop, for those who ask |
 //! | `judge` | the candidate tree, and where it is judged |
-//! | `site` | where a slot works: the user's worktree, or one of its task |
+//! | `workspace` | where a slot works: the user's worktree, or one of its task |
 //! | `owning` | who owns the work in the worktree, before and after a session |
 //! | `integrate` | lands work from a task's worktree on the branch of the run |
 //! | `set_up` | the setup command of a new worktree |
@@ -70,7 +70,6 @@ mod set_up;
 mod settle;
 pub mod setup;
 pub mod shared_budget;
-mod site;
 pub mod state_file;
 mod status;
 mod store_file;
@@ -80,11 +79,12 @@ mod trial;
 mod verify;
 mod watch;
 mod weakened;
+mod workspace;
 
 pub use deliverable::Deliverable;
 pub use dispatcher::{Ended, RunError, run};
 pub use hooked::Hooked;
-pub use integrate::{Grounds, PREFIX as BRANCH_PREFIX, task_named as task_of_branch};
+pub use integrate::{PREFIX as BRANCH_PREFIX, WorktreePool, task_named as task_of_branch};
 pub use merging::{MergingError, merges_needed};
 pub use overhead::Shape;
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};

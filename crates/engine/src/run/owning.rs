@@ -7,7 +7,7 @@ use ralph_core::TaskId;
 use ralph_core::run::{Picker, SlotId, TaskBrief};
 
 use super::crew::{Crew, Failed};
-use super::site::Site;
+use super::workspace::Workspace;
 use crate::ports::{Blocked, Left, Restored};
 
 /// How many files a sentence names.
@@ -21,16 +21,17 @@ impl Crew {
         task: Option<&TaskBrief>,
     ) -> Result<(), Failed> {
         self.kit(slot).workspace_note = None;
-        if self.setup.work.grounds.is_some() {
+        if self.setup.work.pool.is_some() {
             return Ok(());
         }
-        let site = self.site(slot);
+        let workspace = self.workspace(slot);
         let owner = task.map(|task| task.id.clone()).or_else(|| self.iteration_owner());
-        let opened = site.vcs.open(&self.setup.run, &site.base(), owner.as_ref())?;
-        site.set_base(opened.base);
+        let opened = workspace.vcs.open(&self.setup.run, &workspace.base(), owner.as_ref())?;
+        workspace.set_base(opened.base);
         if let Some((from, to)) = &opened.moved {
-            let tree = site.vcs.carried(&site.settled_tree(), from.as_deref(), to.as_deref())?;
-            site.set_settled_tree(&tree);
+            let tree =
+                workspace.vcs.carried(&workspace.settled_tree(), from.as_deref(), to.as_deref())?;
+            workspace.set_settled_tree(&tree);
         }
         if opened.left.is_some() {
             self.kit(slot).unsure.clear();
@@ -69,7 +70,7 @@ impl Crew {
 
     /// After a session that chose its tasks itself: what is in the worktree for any other task is not part
     /// of its work.
-    pub(super) fn keep_own_work(&self, slot: SlotId, site: &Site) -> Result<(), Failed> {
+    pub(super) fn keep_own_work(&self, slot: SlotId, workspace: &Workspace) -> Result<(), Failed> {
         if self.setup.policy.picker != Picker::Agent || self.setup.policy.by_iteration() {
             return Ok(());
         }
@@ -77,16 +78,16 @@ impl Crew {
         if held.is_empty() {
             return Ok(());
         }
-        if let Some(left) = site.vcs.keep_only(&site.base(), &held)? {
+        if let Some(left) = workspace.vcs.keep_only(&workspace.base(), &held)? {
             self.notice(left_words(&left));
         }
         Ok(())
     }
 
     /// Says once where a session worked inside of a submodule: that repository is not ralph's to commit to.
-    pub(super) fn name_submodules(&self, slot: SlotId, site: &Site) {
+    pub(super) fn name_submodules(&self, slot: SlotId, workspace: &Workspace) {
         // It is only mentioned, so what cannot be found out stops nothing.
-        let found = site.vcs.submodules_with_work().unwrap_or_default();
+        let found = workspace.vcs.submodules_with_work().unwrap_or_default();
         let known = std::mem::replace(&mut self.kit(slot).submodules, found.clone());
         for path in found.iter().filter(|path| !known.contains(path)) {
             self.notice(format!(

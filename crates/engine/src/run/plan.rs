@@ -338,7 +338,7 @@ impl Crew {
         if now.tree == judged.tree || now.head != judged.head {
             return Ok(judged);
         }
-        let changed = self.site(slot).vcs.changes(&judged.tree, &now.tree)?;
+        let changed = self.workspace(slot).vcs.changes(&judged.tree, &now.tree)?;
         Ok(if changed.iter().all(|path| path == plan.name()) { now } else { judged })
     }
 
@@ -412,9 +412,9 @@ impl Crew {
         slot: SlotId,
         candidate: Candidate,
     ) -> Result<(Candidate, Option<(TaskId, String)>), Failed> {
-        let site = self.site(slot);
+        let workspace = self.workspace(slot);
         let Some(plan) = self.written_plan() else { return Ok((candidate, None)) };
-        let changed = site.vcs.changes(&site.settled_tree(), &candidate.tree)?;
+        let changed = workspace.vcs.changes(&workspace.settled_tree(), &candidate.tree)?;
         let outside: Vec<&String> = changed.iter().filter(|path| *path != plan.name()).collect();
         if outside.is_empty() {
             return Ok((candidate, None));
@@ -422,8 +422,8 @@ impl Crew {
         let Some(read) = plan.read()? else { return Ok((candidate, None)) };
         let name = TaskId::new("plan").map_err(|error| Failed::new(Port::Store, error, true))?;
         let iteration = self.kit(slot).iteration;
-        let saved = site.vcs.save(&site.base(), &candidate, &name, iteration)?;
-        site.vcs.put_back(&site.base(), &candidate)?;
+        let saved = workspace.vcs.save(&workspace.base(), &candidate, &name, iteration)?;
+        workspace.vcs.put_back(&workspace.base(), &candidate)?;
         plan.write_anew(&read.text)?;
         let names: Vec<&str> = outside.iter().take(5).map(|path| path.as_str()).collect();
         let more = match outside.len() - names.len() {

@@ -6,7 +6,7 @@ use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Notice, PROTECTED, SlotId};
 
 use super::crew::{Crew, Failed};
-use super::site::Site;
+use super::workspace::Workspace;
 use crate::ports::Candidate;
 
 /// How many files are named.
@@ -54,15 +54,19 @@ impl Crew {
         slot: SlotId,
         candidate: &Candidate,
     ) -> Result<Vec<String>, Failed> {
-        let site = self.site(slot);
-        let settled = site.settled_tree();
-        let mut found = site.surroundings.changed_in(&self.setup, &site.project, site.vcs.as_ref());
+        let workspace = self.workspace(slot);
+        let settled = workspace.settled_tree();
+        let mut found = workspace.surroundings.changed_in(
+            &self.setup,
+            &workspace.project,
+            workspace.vcs.as_ref(),
+        );
         let changes = match settled == candidate.tree {
             true => vec![],
             false => self.changes_of(slot, &settled, &candidate.tree)?,
         };
         if settled != candidate.tree {
-            let links = site.vcs.links_out(&settled, &candidate.tree)?;
+            let links = workspace.vcs.links_out(&settled, &candidate.tree)?;
             found.extend(
                 links
                     .iter()
@@ -70,14 +74,14 @@ impl Crew {
             );
         }
         // Unaccepted work of an earlier session is not a base to compare with.
-        let before = self.touched_before(&site, candidate)?.into_iter();
+        let before = self.touched_before(&workspace, candidate)?.into_iter();
         let before = before.filter(|path| changes.iter().all(|change| change.path != *path));
         found.extend(before.map(|path| format!("{path} ({EARLIER})")));
         let patterns = &self.setup.gates.rules.protected;
         for file in changes.into_iter().map(|change| change.path) {
             if patterns.matches(&file) {
                 found.push(file);
-            } else if let Some(what) = self.definition_changed(&site, candidate, &file)? {
+            } else if let Some(what) = self.definition_changed(&workspace, candidate, &file)? {
                 found.push(format!("{file} ({what})"));
             }
         }
@@ -87,7 +91,7 @@ impl Crew {
     /// What a file says about gates, where it says something else now.
     fn definition_changed(
         &self,
-        site: &Site,
+        workspace: &Workspace,
         candidate: &Candidate,
         file: &str,
     ) -> Result<Option<&'static str>, Failed> {
@@ -100,10 +104,10 @@ impl Crew {
             _ => return Ok(None),
         };
         let said = |tree: &str| -> Result<Option<String>, Failed> {
-            let bytes = site.vcs.file(tree, file)?;
+            let bytes = workspace.vcs.file(tree, file)?;
             Ok(bytes.and_then(|bytes| says(&String::from_utf8_lossy(&bytes))))
         };
-        Ok((said(&site.settled_tree())? != said(&candidate.tree)?).then_some(what))
+        Ok((said(&workspace.settled_tree())? != said(&candidate.tree)?).then_some(what))
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
     let branch = setup.branch_key();
     let cut_off = cut_off(store, branch.as_deref())?;
     super::integrate::recover(setup, store, &cut_off)?;
-    if setup.work.grounds.is_none() {
+    if setup.work.pool.is_none() {
         save_unfinished(setup, store, &base, &cut_off)?;
     }
     let taken = take_back_dead_claims(store, &[], branch.as_deref())?;

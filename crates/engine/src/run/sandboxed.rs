@@ -9,7 +9,7 @@ use ralph_core::run::Port;
 use tokio::sync::watch;
 
 use super::crew::{Crew, Failed};
-use super::site::Site;
+use super::workspace::Workspace;
 use crate::agents::{Permissions, PromptBy, SessionSpec, script};
 use crate::ports::Bind;
 use crate::process::{CommandSpec, Ended, Listener, Mark, Stop, Watch, supervise};
@@ -26,15 +26,15 @@ impl Crew {
     /// user's.
     pub(super) fn sandboxed(
         &self,
-        site: &Site,
+        workspace: &Workspace,
         kind: ProgramKind,
         head: Option<&str>,
     ) -> Result<SandboxedCommand, Failed> {
-        let mut sandboxed = SandboxedCommand::in_worktree(kind, &site.project.worktree);
+        let mut sandboxed = SandboxedCommand::in_worktree(kind, &workspace.project.worktree);
         if self.setup.sandbox.mounts() {
             sandboxed.show(match kind {
-                ProgramKind::Session => site.vcs.shown()?,
-                _ => site.vcs.shown_to_judges(head)?,
+                ProgramKind::Session => workspace.vcs.shown()?,
+                _ => workspace.vcs.shown_to_judges(head)?,
             });
             sandboxed.binds.extend(self.hidden_plan(kind));
         }

@@ -79,7 +79,7 @@ impl Crew {
         };
         self.make_baseline(slot);
         let moved = unbroken(Port::Git, || {
-            self.move_in(slot, job.task.as_ref())?;
+            self.enter(slot, job.task.as_ref())?;
             self.open_workspace(slot, job.task.as_ref())?;
             self.found_work(slot, job.task.as_ref())
         });
@@ -117,7 +117,7 @@ impl Crew {
                 crew.kit(slot).stop.send_modify(|now| *now = interrupt.max(*now));
             })
         };
-        let vcs = Arc::clone(&self.site(slot).vcs);
+        let vcs = Arc::clone(&self.workspace(slot).vcs);
         let played = tokio::select! {
             biased;
             never = heartbeats(&*vcs) => match never {},
@@ -358,7 +358,7 @@ impl Crew {
         let spec = SessionSpec {
             executable: self.setup.agent.program.executable.clone(),
             extra_args: self.setup.agent.program.extra_args.clone(),
-            folder: self.site(job.slot).folder.clone(),
+            folder: self.workspace(job.slot).folder.clone(),
             environment,
             prompt,
             model: job.model.clone(),
@@ -367,8 +367,8 @@ impl Crew {
             session: None,
             verifies: false,
         };
-        let site = self.site(job.slot);
-        let mut sandboxed = self.sandboxed(&site, ProgramKind::Session, None)?;
+        let workspace = self.workspace(job.slot);
+        let mut sandboxed = self.sandboxed(&workspace, ProgramKind::Session, None)?;
         sandboxed.binds.extend(session_binds(&spec, &socket)?);
         Ok(Prepared { job, spec, sandboxed, log, raw, socket })
     }

@@ -20,7 +20,7 @@ use ralph_core::{TaskId, Timestamp};
 use super::crash;
 use super::crew::{Answer, Crew, Failed, Failure};
 use super::daily_cost::UnattributedCost;
-use super::site::Site;
+use super::workspace::Workspace;
 use crate::clock::now;
 use crate::ports::{Candidate, GitError, Scope, StoreError};
 
@@ -33,7 +33,7 @@ impl Crew {
             return Err(Failed::new(Port::Git, "there is no candidate tree", true));
         };
         self.store_file.check()?;
-        let site = self.site(slot);
+        let workspace = self.workspace(slot);
         self.tell_spent();
         self.write_evidence(slot, settlement, &candidate)?;
         crash::point("evidence-written");
@@ -44,12 +44,12 @@ impl Crew {
         let (mut commit, mut saved) = (None, None);
         let mut tree = candidate.tree.clone();
         if settlement.commit.is_none() && settlement.class == Class::Done {
-            let base = site.base();
-            let landed = site.vcs.check_branch(&base);
+            let base = workspace.base();
+            let landed = workspace.vcs.check_branch(&base);
             let (candidate, outside) = self.only_the_plan(slot, candidate.clone())?;
             tree.clone_from(&candidate.tree);
             saved = outside;
-            match landed.and_then(|()| site.vcs.land(&base, &candidate)) {
+            match landed.and_then(|()| workspace.vcs.land(&base, &candidate)) {
                 Ok(_) => {}
                 Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot }),
                 Err(error) => {
@@ -65,7 +65,7 @@ impl Crew {
             tree.clone_from(&candidate.tree);
             crash::point("before-commit");
             let body = self.with_why(slot, settlement, &plan.body);
-            let made = site.vcs.commit(&site.base(), &candidate, &plan.subject, &body);
+            let made = workspace.vcs.commit(&workspace.base(), &candidate, &plan.subject, &body);
             match made {
                 Ok(made) => commit = made.map(|commit| (commit, plan.subject.clone())),
                 Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot }),
@@ -97,36 +97,37 @@ impl Crew {
                 return Ok(input);
             }
             let subject = self.kit(slot).subject.take();
-            commit = commit.or(subject.zip(site.vcs.head()?).map(|(subject, id)| (id, subject)));
+            commit =
+                commit.or(subject.zip(workspace.vcs.head()?).map(|(subject, id)| (id, subject)));
         }
-        let own = self.setup.work.grounds.is_some();
+        let own = self.setup.work.pool.is_some();
         if own && (settlement.start_over || settlement.put_back) {
             saved = self.start_over(slot, settlement)?;
         } else if let Some((task, attempt)) = &settlement.save {
-            let made = site.vcs.save(&site.base(), &candidate, task, *attempt)?;
+            let made = workspace.vcs.save(&workspace.base(), &candidate, task, *attempt)?;
             saved = made.map(|saved| (task.clone(), saved.name));
             crash::point("wip-saved");
         }
         let mut put_back = 0;
         if settlement.put_back && !own {
-            put_back = site.vcs.put_back(&site.base(), &candidate)?.len();
+            put_back = workspace.vcs.put_back(&workspace.base(), &candidate)?.len();
             tree = self.new_candidate(slot)?.tree;
             crash::point("put-back");
         }
-        let head = site.vcs.head()?;
+        let head = workspace.vcs.head()?;
         let by_agent = match settlement.class {
-            Class::Done => self.agents_commits(&site, &candidate, commit.is_some())?,
+            Class::Done => self.agents_commits(&workspace, &candidate, commit.is_some())?,
             _ => vec![],
         };
         let over = settlement.put_back || (settlement.class == Class::Done && saved.is_none());
         if !own && (settlement.commit.is_some() || over) {
-            site.vcs.close(&tasks_of(settlement))?;
+            workspace.vcs.close(&tasks_of(settlement))?;
         }
         if settlement.class == Class::Done {
-            self.accept_touched(&site, &candidate)?;
+            self.accept_touched(&workspace, &candidate)?;
         }
         if !own && settlement.class == Class::Done {
-            site.set_accepted(head.as_ref());
+            workspace.set_accepted(head.as_ref());
         }
         let tasks = settlement
             .tasks
@@ -135,16 +136,16 @@ impl Crew {
             .collect::<Result<Vec<_>, Failed>>()?;
         self.note_unattributed_cost(slot);
         if settlement.class == Class::Done || settlement.put_back {
-            site.set_settled_tree(&tree);
+            workspace.set_settled_tree(&tree);
         }
-        for warning in site.vcs.warnings() {
+        for warning in workspace.vcs.warnings() {
             self.notice(warning);
         }
         self.plan_settled(slot, settlement);
         self.take_in_new_boxes();
         let counts = self.counts();
         self.keep_failure(slot, settlement);
-        self.move_out(slot, settlement.land || settlement.put_back);
+        self.leave(slot, settlement.land || settlement.put_back);
         self.push_settled(settlement);
         // What was just written counts only if it is in the file that others open.
         self.store_file.check()?;
@@ -159,18 +160,18 @@ impl Crew {
     /// loop's own words may be on it.
     fn agents_commits(
         &self,
-        site: &Site,
+        workspace: &Workspace,
         candidate: &Candidate,
         by_loop: bool,
     ) -> Result<Vec<(String, String)>, Failed> {
-        let from = match site.vcs.lands_when_accepted() {
+        let from = match workspace.vcs.lands_when_accepted() {
             true => candidate.head.clone(),
-            false => site.base().head,
+            false => workspace.base().head,
         };
         let to = candidate.taken.as_ref().or(candidate.head.as_ref());
-        let squashed = self.setup.work.grounds.is_some() && by_loop;
+        let squashed = self.setup.work.pool.is_some() && by_loop;
         match to.filter(|to| !squashed && from.as_ref() != Some(*to)) {
-            Some(to) => Ok(site.vcs.told_commits(from.as_deref(), to)?),
+            Some(to) => Ok(workspace.vcs.told_commits(from.as_deref(), to)?),
             None => Ok(vec![]),
         }
     }
@@ -240,9 +241,9 @@ impl Crew {
     fn save(&self, slot: SlotId, task: Option<&TaskId>) {
         let Some(task) = task else { return };
         let iteration = self.kit(slot).iteration;
-        let site = self.site(slot);
+        let workspace = self.workspace(slot);
         let Some(candidate) = self.kit(slot).candidate.clone() else { return };
-        match site.vcs.save(&site.base(), &candidate, task, iteration) {
+        match workspace.vcs.save(&workspace.base(), &candidate, task, iteration) {
             Ok(Some(saved)) => self.notice(format!("the work was saved under {}", saved.name)),
             Ok(None) => {}
             Err(error) => self.notice(format!("the work could not be saved: {error}")),
@@ -337,7 +338,7 @@ impl Crew {
         let written = match &ending.action {
             None => Ok(None),
             Some(TaskAction::Done { result }) => {
-                let vcs = &self.site(slot).vcs;
+                let vcs = &self.workspace(slot).vcs;
                 let result = result.as_deref().map(|text| vcs.renamed(text)).or_else(|| {
                     head.map(|commit| serde_json::json!({ "commit": commit }).to_string())
                 });

@@ -20,7 +20,7 @@ use crate::process::Watch;
 use crate::project::Project;
 use crate::publishing::PublishSetup;
 use crate::run::deliverable::Deliverable;
-use crate::run::integrate::Grounds;
+use crate::run::integrate::WorktreePool;
 use crate::run::place::{RunLogs, WorktreeLock};
 use crate::run::prompting::Prompting;
 use crate::run::shared_budget::SharedBudget;
@@ -155,10 +155,10 @@ pub struct WorkSetup {
     /// How many attempts a progress file keeps.
     pub recent_attempts: usize,
     /// What worktrees of the tasks need; `None` where sessions work in place.
-    pub grounds: Option<Grounds>,
+    pub pool: Option<WorktreePool>,
     /// Worktrees that an earlier run left to its tasks, where this one works in place: those of tasks that are
     /// finished by its end are removed.
-    pub earlier: Option<Grounds>,
+    pub earlier: Option<WorktreePool>,
     /// How long saved work of finished tasks is kept.
     pub keep_saves: KeepSaves,
 }

@@ -12,8 +12,8 @@ use crate::ports::Ending;
 pub(super) fn tidy(crew: &Crew) -> Vec<String> {
     let work = &crew.setup.work;
     let mut notes = Vec::new();
-    if let Some(grounds) = work.grounds.as_ref().or(work.earlier.as_ref()) {
-        match sweep(grounds, crew.store().as_mut()) {
+    if let Some(pool) = work.pool.as_ref().or(work.earlier.as_ref()) {
+        match sweep(pool, crew.store().as_mut()) {
             Ok(told) => notes.extend(told),
             Err(error) => notes.push(format!("finished worktrees could not be removed: {error}")),
         }

@@ -95,13 +95,13 @@ impl Crew {
     ) -> Result<PromptBy, Failed> {
         let (tasks, tree) = (tasks.to_vec(), candidate.tree.clone());
         self.aside_of_tasks(move |crew| {
-            let site = crew.site(slot);
-            let settled = site.settled_tree();
+            let workspace = crew.workspace(slot);
+            let settled = workspace.settled_tree();
             let changes = crew.changes_of(slot, &settled, &tree)?;
             let files: Vec<String> = changes.into_iter().map(|change| change.path).collect();
             let diff = match files.is_empty() {
                 true => String::new(),
-                false => site.vcs.patch(&settled, &tree, DIFF)?,
+                false => workspace.vcs.patch(&settled, &tree, DIFF)?,
             };
             let gates = crew.kit(slot).gates.clone();
             let told = [crew.protected_told(slot, &gates), crew.weakened_told(slot, &tree)];
@@ -156,7 +156,7 @@ impl Crew {
             session: None,
             verifies: true,
         };
-        let mut sandboxed = self.sandboxed(&self.site(slot), ProgramKind::Verifier, None)?;
+        let mut sandboxed = self.sandboxed(&self.workspace(slot), ProgramKind::Verifier, None)?;
         sandboxed.writable = vec![checkout.folder().to_owned()];
         sandboxed.caches = checkout.caches().map(Path::to_owned);
         sandboxed.binds.extend(session_binds(&spec, &socket)?);

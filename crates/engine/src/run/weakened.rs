@@ -48,7 +48,7 @@ impl Crew {
         if let Some((_, changes)) = known {
             return Ok(changes);
         }
-        let changes = self.site(slot).vcs.counted_changes(settled, tree)?;
+        let changes = self.workspace(slot).vcs.counted_changes(settled, tree)?;
         self.kit(slot).changes = Some((tree.to_owned(), changes.clone()));
         Ok(changes)
     }
@@ -58,12 +58,12 @@ impl Crew {
         let Some(candidate) = self.kit(slot).candidate.clone() else {
             return Ok(Changes::default());
         };
-        let settled = self.site(slot).settled_tree();
+        let settled = self.workspace(slot).settled_tree();
         Ok(Changes::of(self.changes_of(slot, &settled, &candidate.tree)?))
     }
 
     fn check_tests(&self, slot: SlotId, candidate: &Candidate) -> Result<(), Failed> {
-        let settled = self.site(slot).settled_tree();
+        let settled = self.workspace(slot).settled_tree();
         let trees = [settled.clone(), candidate.tree.clone()];
         let known = self.kit(slot).weakened.clone();
         if known.as_ref().is_some_and(|(of, _)| *of == trees) {
@@ -93,7 +93,7 @@ impl Crew {
         let mut files = Vec::new();
         for path in paths.filter(|path| may_hold_tests(path)).take(MAX_FILES) {
             let text = |tree: &str| -> Result<Option<String>, Failed> {
-                let bytes = self.site(slot).vcs.file(tree, path)?;
+                let bytes = self.workspace(slot).vcs.file(tree, path)?;
                 Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
             };
             let (before, after) = (text(settled)?, text(tree)?);
@@ -116,7 +116,7 @@ impl Crew {
 
     /// What the evidence of a tree says of its tests, where they are weaker.
     pub(super) fn weakened_told(&self, slot: SlotId, tree: &str) -> Option<String> {
-        let trees = [self.site(slot).settled_tree(), tree.to_owned()];
+        let trees = [self.workspace(slot).settled_tree(), tree.to_owned()];
         let kit = self.kit(slot);
         let (_, found) = kit.weakened.as_ref().filter(|(of, _)| *of == trees)?;
         let count = u32::try_from(found.len()).unwrap_or(u32::MAX);

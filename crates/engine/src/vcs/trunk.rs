@@ -261,7 +261,7 @@ impl GitVcs {
     }
 
     /// Returns to a branch with the current commit, if that is based on it. No file changes.
-    pub(crate) fn come_home(&self, branch: &str) -> Result<(), GitError> {
+    pub(crate) fn return_to_branch(&self, branch: &str) -> Result<(), GitError> {
         let at = self.position()?;
         if at.branch.as_deref() == Some(branch) {
             return Ok(());

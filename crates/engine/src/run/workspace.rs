@@ -9,7 +9,7 @@ use crate::ports::{RunBase, Vcs};
 use crate::project::Project;
 
 /// Where a slot works.
-pub(super) struct Site {
+pub(super) struct Workspace {
     pub(super) project: Project,
     pub(super) vcs: Arc<dyn Vcs>,
     /// Where its sessions are started.
@@ -23,7 +23,7 @@ pub(super) struct Site {
     lock: Mutex<Option<WorktreeLock>>,
 }
 
-impl Site {
+impl Workspace {
     pub(super) fn new(
         project: Project,
         vcs: Arc<dyn Vcs>,
