@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::error_codes::ErrorCode;
 use crate::exit_codes::Exit;
 use crate::output::{Color, ErrorJson};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Run a coding agent on a plan, session after session, until every task is done; your gates decide
 /// what is done

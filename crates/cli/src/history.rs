@@ -9,7 +9,7 @@ use ralph_engine::run::place::RunLogs;
 
 use crate::config::key;
 use crate::error::CliError;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// How many ids an error names.
 const NAMED: usize = 3;

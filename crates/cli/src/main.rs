@@ -1,25 +1,25 @@
 //! `ralph`: the binary. Arguments in, exit code out; everything else is in the modules.
 
 mod app;
+mod attach;
 mod commands;
 pub mod config;
 mod environment;
 mod error;
 mod error_codes;
 mod exit_codes;
-mod following;
 mod history;
 mod launch;
 mod output;
 mod session_requests;
-mod stage;
-mod standing;
+mod status_query;
+mod subprocess_entry;
 mod trust;
-mod wire;
+mod wiring;
 
 fn main() -> std::process::ExitCode {
     let environment = environment::Environment::read();
-    match stage::run(&environment) {
+    match subprocess_entry::run(&environment) {
         Some(code) => code,
         None => app::run(&environment).into(),
     }

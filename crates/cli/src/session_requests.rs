@@ -16,7 +16,7 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::output::{Color, Output};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Answers the sessions of a run, with the project and the settings that the run started with.
 pub(crate) struct TaskHandler {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ralph_core::run::Notice;
-use ralph_core::trust::{AGENTS, Approval, FOUND, Ledger, Standing, Version, standing};
+use ralph_core::trust::{AGENTS, Approval, FOUND, Ledger, TrustState, Version, trust_state};
 use ralph_engine::project::Project;
 use ralph_engine::trust::{Deciding, FoundCommand, Trust, clone_source, name_of, version};
 
@@ -23,7 +23,7 @@ use crate::commands::init::found_commands;
 use crate::config::{Config, key};
 use crate::error::{CliError, quoted};
 use crate::launch::Mode;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 pub(crate) use question::{Decision, ask, decisions, require, show};
 
@@ -160,10 +160,10 @@ impl Context<'_> {
     }
 
     /// Whether the files of the repository may decide. `decides` whether there are any.
-    pub(crate) fn standing(&self, decides: bool) -> Result<Standing, CliError> {
+    pub(crate) fn trust_state(&self, decides: bool) -> Result<TrustState, CliError> {
         let project = self.project()?;
         let (_, ledger) = self.ledger()?;
-        Ok(standing(ledger.approval, clone_source(&project).is_some(), decides))
+        Ok(trust_state(ledger.approval, clone_source(&project).is_some(), decides))
     }
 
     /// Records that the user approves the repository.

@@ -78,7 +78,7 @@ pub enum Approval {
 
 /// Whether the repository's files may decide, or you are asked first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TrustState {
     /// No file decides anything, or you created the repository here: there is nothing to ask.
     Yours,
     /// You approved it.
@@ -89,13 +89,13 @@ pub enum Standing {
 
 /// Whether a repository's files may decide. `cloned` as [`is_clone`] says, `decides` whether there is any file that
 /// does.
-pub fn standing(approval: Approval, cloned: bool, decides: bool) -> Standing {
+pub fn trust_state(approval: Approval, cloned: bool, decides: bool) -> TrustState {
     match approval {
-        _ if !decides => Standing::Yours,
-        Approval::Approved => Standing::Approved,
-        Approval::Revoked => Standing::Asks,
-        Approval::Never if cloned => Standing::Asks,
-        Approval::Never => Standing::Yours,
+        _ if !decides => TrustState::Yours,
+        Approval::Approved => TrustState::Approved,
+        Approval::Revoked => TrustState::Asks,
+        Approval::Never if cloned => TrustState::Asks,
+        Approval::Never => TrustState::Yours,
     }
 }
 
@@ -236,16 +236,16 @@ mod tests {
     fn only_a_clone_with_deciding_files_that_nobody_approved_asks() {
         use Approval::{Approved, Never, Revoked};
         for (approval, cloned, decides, expected) in [
-            (Never, false, true, Standing::Yours),
-            (Never, true, false, Standing::Yours),
-            (Never, true, true, Standing::Asks),
-            (Approved, true, true, Standing::Approved),
-            (Approved, false, true, Standing::Approved),
-            (Revoked, false, true, Standing::Asks),
-            (Revoked, true, true, Standing::Asks),
-            (Revoked, true, false, Standing::Yours),
+            (Never, false, true, TrustState::Yours),
+            (Never, true, false, TrustState::Yours),
+            (Never, true, true, TrustState::Asks),
+            (Approved, true, true, TrustState::Approved),
+            (Approved, false, true, TrustState::Approved),
+            (Revoked, false, true, TrustState::Asks),
+            (Revoked, true, true, TrustState::Asks),
+            (Revoked, true, false, TrustState::Yours),
         ] {
-            let found = standing(approval, cloned, decides);
+            let found = trust_state(approval, cloned, decides);
             assert_eq!(found, expected, "{approval:?}, cloned {cloned}, decides {decides}");
         }
     }

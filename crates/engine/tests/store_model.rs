@@ -267,10 +267,10 @@ fn agrees(model: &Model, task: &Task) -> Outcome {
     let wanted = row.claim.as_ref();
     let wanted = wanted.map(|c| (agent_id(c.agent), c.generation, time(c.expires)));
     prop_assert_eq!(claim, wanted, "claim on {}", task.id);
-    let standing = task.standing;
-    prop_assert_eq!(standing.open_blockers as usize, model.open_blockers(which));
-    prop_assert_eq!(standing.children as usize, model.children(which).len());
-    prop_assert_eq!(standing.failed_above, model.failed_above(which));
+    let neighbors = task.neighbors;
+    prop_assert_eq!(neighbors.open_blockers as usize, model.open_blockers(which));
+    prop_assert_eq!(neighbors.children as usize, model.children(which).len());
+    prop_assert_eq!(neighbors.failed_above, model.failed_above(which));
     // What must always hold.
     prop_assert_eq!(task.claim.is_some(), task.status == Status::InProgress);
     prop_assert_eq!(task.done_at.is_some(), task.status == Status::Done);

@@ -14,7 +14,7 @@ use ralph_ui::columns::{Cell, table};
 use super::task::text_error;
 use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// List the agents' open questions, or answer one
 ///

@@ -9,7 +9,7 @@ use super::flags::{self, JobArgs, LaneArgs, LoopArgs};
 use crate::config::{Preset, key};
 use crate::error::{CliError, Done, feature_name, task_id};
 use crate::launch::{self, RunOptions, Target};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Work through the plan, one checked agent session at a time, until every task is done or has failed
 ///

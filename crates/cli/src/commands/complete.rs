@@ -25,7 +25,7 @@ use ralph_core::text::printable_line;
 use self::find::Finder;
 use crate::app::command_line;
 use crate::error::Done;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Print what may follow on a command line
 #[derive(Debug, Args)]

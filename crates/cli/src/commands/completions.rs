@@ -5,7 +5,7 @@ use clap_complete::Shell;
 
 use crate::app::command_line;
 use crate::error::Done;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Print the completions for a shell
 ///

@@ -10,7 +10,7 @@ mod change;
 use crate::config::{self, Config};
 use crate::error::{CliError, Done};
 use crate::launch;
-use crate::wire::{Context, config_error};
+use crate::wiring::{Context, config_error};
 
 /// Show, change and check the settings
 #[derive(Debug, Args)]

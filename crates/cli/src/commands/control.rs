@@ -12,7 +12,7 @@ use ralph_engine::vcs::worktree::Worktrees;
 use serde::Serialize;
 
 use crate::error::{CliError, Done, task_id, with_store};
-use crate::wire::{Context, out_of_reach};
+use crate::wiring::{Context, out_of_reach};
 
 /// Pause: finish the current session, start nothing new
 #[derive(Debug, Args)]

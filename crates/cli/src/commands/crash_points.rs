@@ -4,7 +4,7 @@ use clap::Args;
 use ralph_engine::run::crash;
 
 use crate::error::Done;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// List the points at which RALPH_TEST_CRASH can kill a run, one per line
 #[derive(Debug, Args)]

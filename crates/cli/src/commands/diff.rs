@@ -22,8 +22,8 @@ use serde::Serialize;
 use crate::error::{CliError, Done, quoted, task_id, with_store};
 use crate::exit_codes::Exit;
 use crate::history;
-use crate::standing::Standing;
-use crate::wire::{Context, out_of_reach};
+use crate::status_query::RunFiles;
+use crate::wiring::{Context, out_of_reach};
 
 /// Show what a task changed: its commits, or its unfinished work
 ///
@@ -186,9 +186,9 @@ fn of_task(id: &TaskId, context: &mut Context<'_>) -> Result<(PathBuf, Work), Cl
 /// The running session, or else the last iteration that committed.
 fn newest(context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
     let project = context.project()?;
-    let standing = Standing::look(context)?;
-    if standing.holder.is_some() {
-        let tasks = under_way(&standing.journal()?);
+    let run_files = RunFiles::look(context)?;
+    if run_files.holder.is_some() {
+        let tasks = under_way(&run_files.journal()?);
         let mut store = context.reader()?;
         let active: Vec<Task> = tasks.iter().filter_map(|id| store.get(id).ok()).collect();
         drop(store);
@@ -221,7 +221,7 @@ fn newest(context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
         Exit::NotEligible,
         "nothing to show: no iteration has committed to this branch, and no session is running",
     );
-    Err(match crate::standing::first_place(context)? {
+    Err(match crate::status_query::first_place(context)? {
         Some(folder) => {
             nothing.hint(format!("see the work of a branch: ralph -C {} diff", quoted(&folder)))
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use ralph_engine::process;
 
 use crate::error::{CliError, Done};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// An editor that the environment names, and the command that opens it, for hints.
 pub(super) struct Editor {

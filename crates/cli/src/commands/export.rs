@@ -5,7 +5,7 @@ use ralph_core::plan::{FORMATS, PlanFormat};
 use ralph_engine::ports::Filter;
 
 use crate::error::{CliError, Done};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Print the plan in another tool's format
 #[derive(Debug, Args)]

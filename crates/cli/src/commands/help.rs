@@ -5,7 +5,7 @@ use clap::Args;
 use crate::app::command_line;
 use crate::error::{CliError, Done};
 use crate::exit_codes::Exit;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Print help for ralph, a command, or the topic exit-codes
 #[derive(Debug, Args)]

@@ -15,7 +15,7 @@ use ralph_ui::style::Meaning;
 
 use super::task::unanswered;
 use crate::error::{CliError, Done};
-use crate::wire::{Context, agent_id};
+use crate::wiring::{Context, agent_id};
 
 /// Report an event of an agent's session to ralph; for the hooks of the agent's CLI
 ///

@@ -16,7 +16,7 @@ use ralph_engine::vcs::base::{branch_named, current_branch};
 
 use crate::config::key;
 use crate::error::{CliError, Done, task_id, with_store};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Import a plan from another tool: all of it or nothing
 ///

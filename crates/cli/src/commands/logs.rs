@@ -17,12 +17,12 @@ use ralph_engine::untrusted::open_own;
 use ralph_ui::logs::{self, Part, Shown};
 use ralph_ui::plain::{Options, PlainReporter};
 
+use crate::attach;
 use crate::error::{CliError, Done, quoted};
-use crate::following;
 use crate::history;
 use crate::launch;
-use crate::standing::{self, Standing};
-use crate::wire::Context;
+use crate::status_query::{self, RunFiles};
+use crate::wiring::Context;
 
 /// How often a running session is polled for new output.
 const LOOK: Duration = Duration::from_millis(250);
@@ -65,10 +65,10 @@ pub(crate) struct LogsArgs {
 
 pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
     if args.follow {
-        return match following::follow(context)? {
+        return match attach::follow(context)? {
             Some(lines) => follow(&lines, args.json, context),
             None => {
-                following::tell_that_none_runs(context);
+                attach::tell_that_none_runs(context);
                 Ok(())
             }
         };
@@ -113,13 +113,13 @@ impl LogsArgs {
 
 /// The newest run of this worktree.
 fn newest(context: &mut Context<'_>) -> Result<(RunLogs, Vec<RunEvent>), CliError> {
-    let standing = Standing::look(context)?;
-    let journal = standing.journal()?;
-    if let Some(logs) = standing.logs.filter(|_| !journal.is_empty()) {
+    let run_files = RunFiles::look(context)?;
+    let journal = run_files.journal()?;
+    if let Some(logs) = run_files.logs.filter(|_| !journal.is_empty()) {
         return Ok((logs, journal));
     }
     let nothing = CliError::failed("nothing to show: no run has written a log here");
-    Err(match standing::first_place(context)? {
+    Err(match status_query::first_place(context)? {
         Some(folder) => {
             nothing.hint(format!("see the run of a branch: ralph -C {} logs", quoted(&folder)))
         }

@@ -4,7 +4,7 @@ use clap::Args;
 use ralph_engine::vcs::look::{self, Look};
 
 use crate::error::{CliError, Done};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Inspect a worktree and the commits of a session, and print the ids
 #[derive(Debug, Args)]

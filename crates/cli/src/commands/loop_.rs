@@ -7,7 +7,7 @@ use super::flags::{LaneArgs, LoopArgs};
 use super::plan;
 use crate::error::{CliError, Done};
 use crate::launch::{self, RunOptions};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Write a plan of branches, or build all of its branches in parallel
 ///

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::error::Done;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Print the manual page of ralph or of one of its commands
 #[derive(Debug, Args)]

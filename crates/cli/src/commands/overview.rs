@@ -6,8 +6,8 @@ use ralph_ui::line::Line;
 use ralph_ui::style::Meaning;
 
 use crate::error::Done;
-use crate::standing::{self, NextStep, Standing};
-use crate::wire::Context;
+use crate::status_query::{self, NextStep, RunFiles};
+use crate::wiring::Context;
 
 pub(crate) fn cmd_overview(context: &mut Context<'_>) -> Done {
     if let Err(ProjectError::NoRepository(_)) = Project::find(&context.folder()) {
@@ -15,16 +15,16 @@ pub(crate) fn cmd_overview(context: &mut Context<'_>) -> Done {
         let steps = [("git init", "create one here"), ("ralph demo", "see ralph at work first")];
         return next(context, &steps.map(|(command, why)| (command.to_owned(), why.into())));
     }
-    let standing = Standing::look(context)?;
-    let journal = standing.journal()?;
+    let run_files = RunFiles::look(context)?;
+    let journal = run_files.journal()?;
     let run = (!journal.is_empty()).then(|| RunView::of(&journal));
     let nothing_yet = run.is_none();
-    let page = standing::page(&standing, run, context)?;
+    let page = status_query::page(&run_files, run, context)?;
     let look = context.out.look;
     for line in page.brief(look) {
         context.out.line(line)?;
     }
-    let mut steps = standing::steps(&page, context)?;
+    let mut steps = status_query::steps(&page, context)?;
     if nothing_yet && page.counts.total() == 0 {
         steps.push(("ralph demo".to_owned(), "see ralph at work first".into()));
     }

@@ -9,7 +9,7 @@ use super::flags::{LimitArgs, LoopArgs, SessionArgs, of_limits};
 use crate::config::key;
 use crate::error::{CliError, Done};
 use crate::launch::{self, Mode, RunOptions};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Write the plan: for an idea in a sentence, or from specifications and code
 ///

@@ -8,7 +8,7 @@ use super::flags::{LimitArgs, OneSessionArgs, SessionArgs, of_limits};
 use crate::config::key;
 use crate::error::Done;
 use crate::launch::{self, Mode, RunOptions};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Run one session with the prompt in FILE
 ///

@@ -14,7 +14,7 @@ use ralph_ui::columns::{Cell, table};
 use ralph_ui::style::Meaning;
 
 use crate::error::{CliError, Done, quoted, task_id};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// List saved unfinished work, or restore it
 ///

@@ -13,7 +13,7 @@ use ralph_engine::run::place::RunLogs;
 
 use crate::config::key;
 use crate::error::{CliError, Done};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Show what sessions cost in tokens, money and time, by task, model and day
 ///

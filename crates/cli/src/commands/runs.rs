@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::error::{CliError, Done};
 use crate::history;
 use crate::launch;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// List the runs of this repository, the newest first
 ///

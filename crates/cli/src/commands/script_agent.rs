@@ -7,7 +7,7 @@ use clap::Args;
 use ralph_engine::agents::script::player::{Play, PlayError};
 
 use crate::error::{CliError, Done};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Play the next session of a cassette
 #[derive(Debug, Args)]

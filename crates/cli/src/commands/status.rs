@@ -9,10 +9,10 @@ use ralph_core::view::RunView;
 use ralph_engine::clock;
 use ralph_ui::status::StatusPage;
 
+use crate::attach;
 use crate::error::{CliError, Done};
-use crate::following;
-use crate::standing::{self, Standing};
-use crate::wire::Context;
+use crate::status_query::{self, RunFiles};
+use crate::wiring::Context;
 
 /// Show the current run, the plan, open questions and what to type next
 #[derive(Debug, Args)]
@@ -28,17 +28,17 @@ pub(crate) struct StatusArgs {
 
 pub(crate) fn cmd_status(args: &StatusArgs, context: &mut Context<'_>) -> Done {
     if args.watch
-        && let Some(lines) = following::follow(context)?
+        && let Some(lines) = attach::follow(context)?
     {
         return watch(&lines, args.json, context);
     }
-    let standing = Standing::look(context)?;
-    let journal = standing.journal()?;
+    let run_files = RunFiles::look(context)?;
+    let journal = run_files.journal()?;
     let run = (!journal.is_empty()).then(|| RunView::of(&journal));
-    let page = standing::page(&standing, run, context)?;
+    let page = status_query::page(&run_files, run, context)?;
     print(&page, args.json, context)?;
     if args.watch {
-        following::tell_that_none_runs(context);
+        attach::tell_that_none_runs(context);
     }
     Ok(())
 }
@@ -90,8 +90,8 @@ fn watch(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Don
 }
 
 fn look(view: &RunView, context: &mut Context<'_>) -> Result<StatusPage, CliError> {
-    let standing = Standing::look(context)?;
-    let mut page = standing::page(&standing, Some(view.clone()), context)?;
+    let run_files = RunFiles::look(context)?;
+    let mut page = status_query::page(&run_files, Some(view.clone()), context)?;
     page.next.retain(|command| command != "ralph status --watch");
     Ok(page)
 }

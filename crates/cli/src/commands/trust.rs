@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 use ralph_core::digest::sha256;
 use ralph_core::text::printable_line;
-use ralph_core::trust::{AGENTS, Approval, FOUND, Ledger, Standing, Version};
+use ralph_core::trust::{AGENTS, Approval, FOUND, Ledger, TrustState, Version};
 use ralph_engine::project::Project;
 use ralph_engine::trust::{clone_source, version};
 use ralph_engine::untrusted;
@@ -15,7 +15,7 @@ use ralph_ui::style::{Look, Meaning};
 
 use crate::error::{CliError, Done};
 use crate::trust::{self, Decision};
-use crate::wire::{Context, out_of_reach};
+use crate::wiring::{Context, out_of_reach};
 
 /// Show and approve files that decide what ralph runs
 ///
@@ -56,7 +56,7 @@ struct Waiting {
 /// The trust state of a repository.
 struct State {
     project: Project,
-    standing: Standing,
+    trust_state: TrustState,
     from: Option<String>,
     decisions: Vec<Decision>,
     waiting: Vec<Waiting>,
@@ -77,7 +77,7 @@ pub(crate) fn cmd_trust(args: &TrustArgs, context: &mut Context<'_>) -> Done {
     if !args.files.is_empty() {
         only(&args.files, &mut state)?;
     }
-    let asks = state.standing == Standing::Asks && args.files.is_empty();
+    let asks = state.trust_state == TrustState::Asks && args.files.is_empty();
     if !asks && state.waiting.is_empty() {
         return nothing(&state, args.json, context);
     }
@@ -106,9 +106,9 @@ fn state(context: &mut Context<'_>) -> Result<State, CliError> {
     let decisions = trust::decisions(&project, &config);
     let (_, ledger) = context.ledger()?;
     let waiting = waiting(&project, ledger);
-    let standing = context.standing(!decisions.is_empty())?;
+    let trust_state = context.trust_state(!decisions.is_empty())?;
     let from = clone_source(&project);
-    Ok(State { project, standing, from, decisions, waiting })
+    Ok(State { project, trust_state, from, decisions, waiting })
 }
 
 /// The changes in this worktree that wait for approval.
@@ -194,8 +194,8 @@ fn nothing(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done 
     if state.decisions.is_empty() {
         return Ok(context.out.line("No file here decides what ralph runs.")?);
     }
-    let why = match (state.standing, &state.from) {
-        (Standing::Approved, _) => "You approved this repository.",
+    let why = match (state.trust_state, &state.from) {
+        (TrustState::Approved, _) => "You approved this repository.",
         _ => "This repository was created here, so its files are yours.",
     };
     context.out.line(format!("{why} These files decide what ralph runs:"))?;
@@ -282,18 +282,18 @@ fn list(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done {
         return Ok(context.out.json(&json(state, false))?);
     }
     let look = context.out.look;
-    let says = match (state.standing, &state.from) {
-        (Standing::Asks, Some(from)) => {
+    let says = match (state.trust_state, &state.from) {
+        (TrustState::Asks, Some(from)) => {
             format!("This clone of {} is not approved: ralph trust", printable_line(from))
         }
-        (Standing::Asks, None) => {
+        (TrustState::Asks, None) => {
             "You revoked the approval of this repository: ralph trust".to_owned()
         }
-        (Standing::Approved, _) => "You approved this repository.".to_owned(),
-        (Standing::Yours, _) if state.decisions.is_empty() => {
+        (TrustState::Approved, _) => "You approved this repository.".to_owned(),
+        (TrustState::Yours, _) if state.decisions.is_empty() => {
             "No file here decides what ralph runs.".to_owned()
         }
-        (Standing::Yours, _) => {
+        (TrustState::Yours, _) => {
             "This repository was created here, so its files are yours.".to_owned()
         }
     };
@@ -310,11 +310,11 @@ fn list(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done {
 }
 
 fn json(state: &State, approved: bool) -> serde_json::Value {
-    let standing = match state.standing {
-        Standing::Asks if approved => "approved",
-        Standing::Asks => "asks",
-        Standing::Approved => "approved",
-        Standing::Yours => "yours",
+    let trust_state = match state.trust_state {
+        TrustState::Asks if approved => "approved",
+        TrustState::Asks => "asks",
+        TrustState::Approved => "approved",
+        TrustState::Yours => "yours",
     };
     let files: Vec<serde_json::Value> = state
         .decisions
@@ -335,6 +335,6 @@ fn json(state: &State, approved: bool) -> serde_json::Value {
         .collect();
     let key = if approved { "approved" } else { "waiting" };
     serde_json::json!({
-        "standing": standing, "cloned_from": state.from, "files": files, key: waiting,
+        "standing": trust_state, "cloned_from": state.from, "files": files, key: waiting,
     })
 }

@@ -14,7 +14,7 @@ use ralph_engine::run::AgentProgram;
 use crate::config::{Config, key};
 use crate::environment::{Environment, LOGINS};
 use crate::error::CliError;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// The role of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use ralph_engine::run::RunError;
 use super::{FeatureWork, Mode, RunOptions, Stage};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 impl RunOptions {
     /// The command as it begins a sentence.

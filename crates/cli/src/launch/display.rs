@@ -18,7 +18,7 @@ use ralph_ui::session_log::SessionLog;
 use super::notify;
 use crate::config::{Config, key};
 use crate::error::CliError;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// A display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

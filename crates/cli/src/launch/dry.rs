@@ -20,7 +20,7 @@ use super::{Plan, RunOptions, agent, peek_text, sandbox};
 use crate::config::key;
 use crate::error::CliError;
 use crate::exit_codes::Exit;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 pub(super) fn text(
     plan: &Plan,

@@ -23,7 +23,7 @@ use crate::config::{Config, key};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::exit_codes::Exit;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// A gate, and the file it comes from.
 #[derive(Debug, Clone)]

@@ -70,7 +70,7 @@ use crate::config::{Config, Preset, key};
 use crate::error::{CliError, Done, with_store};
 use crate::session_requests::TaskHandler;
 use crate::trust;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 pub(crate) use agent::{Found, Lacking, agent_program, of_repository_hint};
 use agent::{Role, agent_for};

@@ -12,7 +12,7 @@ use ralph_ui::style::Meaning;
 use super::agent::gate_environment;
 use crate::config::{Config, key};
 use crate::error::CliError;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// A channel whose program is missing.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use super::{Mode, Place, RunOptions, Target};
 use crate::config::{Config, Origin, Preset, key};
 use crate::environment::Environment;
 use crate::error::CliError;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// The longest title of an iteration that is an idea of the user's.
 const TITLE: usize = 60;

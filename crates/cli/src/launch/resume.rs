@@ -11,7 +11,7 @@ use super::lanes::Lane;
 use super::{Mode, RunOptions, Target};
 use crate::config::{Config, Preset, key};
 use crate::error::{CliError, feature_name, task_id};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Settings that are recorded as their resulting values, not as flags.
 const LIMITS: [&str; 7] = [

@@ -20,7 +20,7 @@ use crate::config::{Config, Key, List, key};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::exit_codes::Exit;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// A sandbox that has been tried, and the notices about it.
 #[derive(Clone)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::plan::markdown::{Kind, Standing};
+use ralph_core::plan::markdown::{ItemState, Kind};
 use ralph_core::run::{Notice, StopReason};
 use ralph_core::task::Task;
 use ralph_engine::plan_file::{PlanFile, PlanFileError, has_no_tasks, why_no_tasks};
@@ -299,7 +299,7 @@ pub(crate) fn plan_file_done(project: &Project) -> Option<bool> {
     let plan = found(project).ok().flatten()?;
     // The run reports a file that cannot be read.
     let read = plan.read().ok().flatten();
-    let is_over = |found: &Standing| matches!(found, Standing::Done | Standing::Dropped);
+    let is_over = |found: &ItemState| matches!(found, ItemState::Done | ItemState::Dropped);
     Some(
         read.is_some_and(|read| {
             !read.doc.items.is_empty() && read.doc.standings().iter().all(is_over)

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ralph_core::amounts::count;
-use ralph_core::plan::markdown::{Kind, Standing};
+use ralph_core::plan::markdown::{ItemState, Kind};
 use ralph_core::plan::{Plan, recognized};
 use ralph_engine::plan_file::{PlanFile, has_no_tasks};
 use ralph_engine::project::Project;
@@ -95,7 +95,7 @@ fn plan(root: &Path, name: String) -> Option<Suggestion> {
     }
     let is_text = plan.kind() == Kind::Checklist && read.doc.items.is_empty();
     let standings = read.doc.standings();
-    let open = standings.iter().filter(|standing| **standing == Standing::Open).count();
+    let open = standings.iter().filter(|run_files| **run_files == ItemState::Open).count();
     let open = (!is_text).then_some(open);
     // spec-kit and OpenSpec say more than checkboxes can.
     let import = numbered_list(&name, &read.text).is_some();

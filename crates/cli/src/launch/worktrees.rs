@@ -14,7 +14,7 @@ use super::{GATE_TIMEOUT, agent, gates, git_failed};
 use crate::config::{Config, Key, Text, key};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// How long a key may take to sign.
 const SIGNING: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ralph_core::glob::Patterns;
 use ralph_core::text::printable_line;
-use ralph_core::trust::{AGENTS, SETTINGS, Standing, Version};
+use ralph_core::trust::{AGENTS, SETTINGS, TrustState, Version};
 use ralph_engine::asking::{self, Typed};
 use ralph_engine::project::Project;
 use ralph_engine::trust::{clone_source, name_of, version};
@@ -16,7 +16,7 @@ use ralph_ui::style::{Look, Meaning};
 use crate::config::{Config, Origin, key};
 use crate::error::{CliError, Done};
 use crate::exit_codes::Exit;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// How many settings of a file are listed.
 const LISTED: usize = 6;
@@ -107,7 +107,7 @@ pub(crate) fn require(context: &mut Context<'_>) -> Done {
     let project = context.project()?;
     let config = context.config()?;
     let decisions = decisions(&project, &config);
-    if context.standing(!decisions.is_empty())? != Standing::Asks {
+    if context.trust_state(!decisions.is_empty())? != TrustState::Asks {
         return Ok(());
     }
     if let Some(by) = trusted_by(&project, &config, context) {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::branch::{BranchError, BranchName, check_together};
 use crate::glob;
-use crate::plan::markdown::{Group, PlanDoc, Standing};
+use crate::plan::markdown::{Group, ItemState, PlanDoc};
 
 /// A branch section of a plan, as far as the order of lanes needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,11 +70,11 @@ pub enum SectionError {
 pub fn sections(doc: &PlanDoc) -> Result<(Vec<Section>, Vec<String>), SectionError> {
     let standings = doc.standings();
     let tally = |group: usize| {
-        let own = |wanted: fn(&Standing) -> bool| {
+        let own = |wanted: fn(&ItemState) -> bool| {
             let items = doc.items.iter().zip(&standings);
             items.filter(|(item, found)| item.group == Some(group) && wanted(found)).count()
         };
-        (own(|found| *found != Standing::Dropped), own(|found| *found == Standing::Done))
+        (own(|found| *found != ItemState::Dropped), own(|found| *found == ItemState::Done))
     };
     let mut empty = Vec::new();
     let mut kept: Vec<(&Group, BranchName, usize, usize)> = Vec::new();

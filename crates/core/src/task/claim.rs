@@ -94,12 +94,12 @@ pub fn claimable(task: &Task, now: Timestamp) -> Result<Take, NotClaimable> {
         (Status::InProgress, _) => Take::Expired,
         (status, _) => return Err(NotClaimable::Status(status)),
     };
-    if task.standing.children > 0 {
+    if task.neighbors.children > 0 {
         Err(NotClaimable::HasChildren)
-    } else if task.standing.failed_above {
+    } else if task.neighbors.failed_above {
         Err(NotClaimable::FailedAbove)
-    } else if task.standing.open_blockers > 0 {
-        Err(NotClaimable::Blocked(task.standing.open_blockers))
+    } else if task.neighbors.open_blockers > 0 {
+        Err(NotClaimable::Blocked(task.neighbors.open_blockers))
     } else {
         Ok(take)
     }

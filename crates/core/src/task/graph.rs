@@ -9,7 +9,7 @@ use super::status::Status;
 
 /// What a task needs to know about its neighbors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct NeighborCounts {
     /// Blockers that are neither done nor deleted.
     pub open_blockers: u32,
     /// Children that are not deleted.
@@ -19,8 +19,8 @@ pub struct Standing {
 }
 
 /// Ready: pending, no children, no failed ancestor, every blocker done or deleted.
-pub fn is_ready(status: Status, standing: Standing) -> bool {
-    status == Status::Pending && standing == Standing::default()
+pub fn is_ready(status: Status, neighbors: NeighborCounts) -> bool {
+    status == Status::Pending && neighbors == NeighborCounts::default()
 }
 
 /// Whether a blocker with this status no longer blocks.
@@ -164,14 +164,14 @@ mod tests {
     /// S1-10: pending, leaf, nothing failed above, all blockers done.
     #[test]
     fn s1_10_ready_needs_all_four() {
-        let free = Standing::default();
+        let free = NeighborCounts::default();
         assert!(is_ready(Status::Pending, free));
         for status in Status::ALL.into_iter().filter(|s| *s != Status::Pending) {
             assert!(!is_ready(status, free), "{status}");
         }
-        assert!(!is_ready(Status::Pending, Standing { open_blockers: 1, ..free }));
-        assert!(!is_ready(Status::Pending, Standing { children: 1, ..free }));
-        assert!(!is_ready(Status::Pending, Standing { failed_above: true, ..free }));
+        assert!(!is_ready(Status::Pending, NeighborCounts { open_blockers: 1, ..free }));
+        assert!(!is_ready(Status::Pending, NeighborCounts { children: 1, ..free }));
+        assert!(!is_ready(Status::Pending, NeighborCounts { failed_above: true, ..free }));
     }
 
     /// S1-48, S1-49: a parent is done with its last child and fails with any.

@@ -14,7 +14,7 @@ pub use claim::{
 pub use counts::{Bucket, Counts};
 pub use edit::{NewTask, Priority, PriorityError, TaskPatch};
 pub use graph::{
-    Children, Standing, cycle_in, is_ready, parent_of_reopened, parent_status, path_between,
+    Children, NeighborCounts, cycle_in, is_ready, parent_of_reopened, parent_status, path_between,
     satisfies,
 };
 pub use refusal::Refusal;
@@ -68,7 +68,7 @@ pub struct Task {
     /// `passed` or `failed`, once a verifier has judged it.
     pub verification_status: Option<String>,
     /// What it needs to know about its blockers, parents and children.
-    pub standing: Standing,
+    pub neighbors: NeighborCounts,
     /// Its place in the order of creation.
     pub order: u64,
     /// When it was created.
@@ -103,7 +103,7 @@ impl Task {
             reason: None,
             result: None,
             verification_status: None,
-            standing: Standing::default(),
+            neighbors: NeighborCounts::default(),
             order: 0,
             created_at: now,
             updated_at: now,
@@ -113,11 +113,11 @@ impl Task {
 
     /// Whether a loop can start it now.
     pub fn is_ready(&self) -> bool {
-        is_ready(self.status, self.standing)
+        is_ready(self.status, self.neighbors)
     }
 
     /// Its status as shown to users.
     pub fn shown(&self) -> Shown {
-        Shown::of(self.status, self.standing.open_blockers)
+        Shown::of(self.status, self.neighbors.open_blockers)
     }
 }

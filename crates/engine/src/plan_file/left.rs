@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use ralph_core::plan::markdown::{Edit, Known, PlanDoc, Standing, identify};
+use ralph_core::plan::markdown::{Edit, ItemState, Known, PlanDoc, identify};
 use ralph_core::task::{Actor, Status, Task};
 use ralph_core::{TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ impl Snapshot {
     pub(super) fn missing_from(&self, doc: &PlanDoc) -> Vec<Left> {
         let (parents, standings) = (self.doc.parents(), self.doc.standings());
         let gone = identify(&self.known(), doc).gone;
-        let open = gone.into_iter().filter(|at| standings[*at] == Standing::Open && !parents[*at]);
+        let open = gone.into_iter().filter(|at| standings[*at] == ItemState::Open && !parents[*at]);
         open.filter_map(|at| {
             let lines = self.text.get(self.doc.items[at].span.clone())?.trim_end().to_owned();
             Some(Left { id: self.ids[at].clone(), lines })

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use ralph_core::plan::markdown::{Edit, Mark, PlanDoc, Standing, identify};
+use ralph_core::plan::markdown::{Edit, ItemState, Mark, PlanDoc, identify};
 use ralph_core::task::{Actor, Status, Task};
 use ralph_core::{TaskId, Timestamp};
 
@@ -72,9 +72,9 @@ impl Snapshot {
         let (then, now, parents) = (self.doc.standings(), doc.standings(), doc.parents());
         let places = self.places();
         let was_open =
-            |id: &TaskId| places.get(id).is_some_and(|place| then[*place] == Standing::Open);
+            |id: &TaskId| places.get(id).is_some_and(|place| then[*place] == ItemState::Open);
         let marked = ids.iter().enumerate().filter(|(index, _)| {
-            matches!(now[*index], Standing::Dropped | Standing::Waits) && !parents[*index]
+            matches!(now[*index], ItemState::Dropped | ItemState::Waits) && !parents[*index]
         });
         marked.filter_map(|(_, id)| id.filter(|id| was_open(id)).cloned()).collect()
     }

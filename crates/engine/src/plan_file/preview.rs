@@ -1,7 +1,7 @@
 //! Previews what a run would find in a plan file, without writing to the file or the store.
 
 use ralph_core::TaskId;
-use ralph_core::plan::markdown::Standing;
+use ralph_core::plan::markdown::ItemState;
 use ralph_core::run::Survey;
 use ralph_core::task::{Bucket, Counts, Status};
 
@@ -40,13 +40,13 @@ impl PlanFile {
         let status = |index: usize| {
             let stored = ids[index].and_then(|id| tasks.get(id)).map(|task| task.status);
             match (standings[index], stored) {
-                (Standing::Done, _) => Status::Done,
-                (Standing::Dropped, _) => Status::Deleted,
-                (Standing::Waits, _) => Status::Waiting,
-                (Standing::Open, Some(Status::Deleted | Status::InProgress) | None) => {
+                (ItemState::Done, _) => Status::Done,
+                (ItemState::Dropped, _) => Status::Deleted,
+                (ItemState::Waits, _) => Status::Waiting,
+                (ItemState::Open, Some(Status::Deleted | Status::InProgress) | None) => {
                     Status::Pending
                 }
-                (Standing::Open, Some(stored)) => stored,
+                (ItemState::Open, Some(stored)) => stored,
             }
         };
         let deps = read.doc.all_dependencies();

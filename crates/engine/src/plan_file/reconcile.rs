@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use ralph_core::plan::markdown::{
-    self, Edit, Kind, Known, Mark, PlanDoc, Standing, apply, identify,
+    self, Edit, ItemState, Kind, Known, Mark, PlanDoc, apply, identify,
 };
 use ralph_core::plan::{Done, PlanTask};
 use ralph_core::task::{Actor, Status, Task, TaskPatch};
@@ -57,7 +57,7 @@ impl Look {
         let (parents, standings) = (self.plan.doc.parents(), self.plan.doc.standings());
         self.plan.ids.iter().enumerate().filter_map(move |(index, id)| {
             let task = self.tasks.get(id)?;
-            let open = standings[index] == Standing::Open && !parents[index] && task.is_ready();
+            let open = standings[index] == ItemState::Open && !parents[index] && task.is_ready();
             open.then_some((index, task))
         })
     }
@@ -65,7 +65,7 @@ impl Look {
     /// The first item that is open and has no parts.
     pub fn next(&self) -> Option<usize> {
         let (parents, standings) = (self.plan.doc.parents(), self.plan.doc.standings());
-        (0..parents.len()).find(|index| standings[*index] == Standing::Open && !parents[*index])
+        (0..parents.len()).find(|index| standings[*index] == ItemState::Open && !parents[*index])
     }
 
     /// The tasks that wait for the user, each with its place in the file.
@@ -100,7 +100,7 @@ impl Look {
 
 /// Whether a text has nothing to work on.
 pub fn has_no_tasks(text: &str, doc: &PlanDoc) -> bool {
-    let is_dropped = |found: &Standing| *found == Standing::Dropped;
+    let is_dropped = |found: &ItemState| *found == ItemState::Dropped;
     if !doc.items.is_empty() {
         return doc.standings().iter().all(is_dropped);
     }
@@ -323,26 +323,26 @@ impl<'a> Meeting<'a> {
             && before.as_ref().is_some_and(|(look, _)| {
                 let mut ids = look.ids.iter().zip(&standings);
                 look.text == read.text
-                    && ids.all(|(id, at)| *at == Standing::Dropped || tasks.contains_key(id))
+                    && ids.all(|(id, at)| *at == ItemState::Dropped || tasks.contains_key(id))
             });
         let identified = identify(&known, &read.doc);
         let mut ids = Vec::with_capacity(read.doc.items.len());
         let mut items = Vec::with_capacity(read.doc.items.len());
-        for (standing, place) in standings.iter().zip(&identified.items) {
+        for (state, place) in standings.iter().zip(&identified.items) {
             store.go_on()?;
             let known = place.map(|place| &known[place]);
             let status = known.and_then(|known| tasks.get(&known.id)).map(|task| task.status);
             let was = known.is_some_and(|known| known.done);
             let mut id = known.map(|known| known.id.clone());
-            items.push(match (standing, was, status) {
-                (Standing::Done, _, _) => Item::Done,
-                (Standing::Dropped, _, _) => Item::Dropped,
+            items.push(match (state, was, status) {
+                (ItemState::Done, _, _) => Item::Done,
+                (ItemState::Dropped, _, _) => Item::Dropped,
                 (_, false, Some(Status::Done)) => Item::Tick,
                 (found, was, status) => {
                     if was && status == Some(Status::Done) {
                         id = None;
                     }
-                    if *found == Standing::Waits { Item::Waits } else { Item::Open }
+                    if *found == ItemState::Waits { Item::Waits } else { Item::Open }
                 }
             });
             ids.push(match id {

@@ -45,7 +45,7 @@ fn left(store: &mut dyn Store, scope: &Scope) -> Result<Vec<LeftTask>, StoreErro
         _ => true,
     };
     // A parent fails with its parts, which say why.
-    let leaves = tasks.iter().filter(|task| task.standing.children == 0 && of_scope(task));
+    let leaves = tasks.iter().filter(|task| task.neighbors.children == 0 && of_scope(task));
     leaves
         .take(MOST)
         .map(|task| {

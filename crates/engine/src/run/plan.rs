@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ralph_core::agent::{EndClass, SessionEnd};
-use ralph_core::plan::markdown::{AttemptNote, Kind, LogRow, Standing};
+use ralph_core::plan::markdown::{AttemptNote, ItemState, Kind, LogRow};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
     About, Class, GateReport, Input, Planned, Port, Request, Settlement, SlotId, Survey, TaskBrief,
@@ -402,7 +402,7 @@ impl Crew {
         let plan = self.written_plan()?;
         let read = plan.read().ok().flatten()?;
         let standings = read.doc.standings().into_iter().zip(read.doc.parents());
-        let tasks = standings.filter(|(found, parent)| *found != Standing::Dropped && !parent);
+        let tasks = standings.filter(|(found, parent)| *found != ItemState::Dropped && !parent);
         Some(Planned { tasks: tasks.count() as u64, file: plan.name().to_owned() })
     }
 

@@ -7,7 +7,7 @@ use ralph_core::ids::{AttemptId, QuestionId};
 use ralph_core::records::{
     AgentRecord, Attempt, AttemptEnd, Evidence, Feature, Liveness, LogEntry, LogKind, Question,
 };
-use ralph_core::task::{Bucket, Children, Counts, Standing, Status, Task, satisfies};
+use ralph_core::task::{Bucket, Children, Counts, NeighborCounts, Status, Task, satisfies};
 use ralph_core::{AgentId, FeatureId, FeatureName, TaskId, Timestamp};
 
 use super::ruled::Ruled;
@@ -62,7 +62,7 @@ impl MemoryTable {
         &mut self.now.rows[key]
     }
 
-    fn standing(&self, key: usize) -> Standing {
+    fn neighbors(&self, key: usize) -> NeighborCounts {
         let rows = &self.now.rows;
         let open = rows[key].blockers.iter().filter(|b| !satisfies(rows[**b].task.status));
         let mut failed_above = false;
@@ -73,7 +73,7 @@ impl MemoryTable {
             failed_above |= rows[parent].task.status == Status::Failed;
             above = rows[parent].parent;
         }
-        Standing {
+        NeighborCounts {
             open_blockers: count(open),
             children: count(self.live_children(key)),
             failed_above,
@@ -92,7 +92,7 @@ impl MemoryTable {
         Task {
             parent: row.parent.map(|parent| rows[parent].task.id.clone()),
             deps: row.blockers.iter().map(|b| rows[*b].task.id.clone()).collect(),
-            standing: self.standing(key),
+            neighbors: self.neighbors(key),
             order: key as u64 + 1,
             ..row.task.clone()
         }
@@ -270,7 +270,7 @@ impl Table for MemoryTable {
     fn select(&mut self, filter: &Filter) -> Result<Vec<Task>> {
         let mut tasks = self.views();
         tasks.retain(|task| {
-            let open = task.standing.open_blockers;
+            let open = task.neighbors.open_blockers;
             let status = if filter.statuses.is_empty() {
                 filter.deleted_too || task.status != Status::Deleted
             } else {
@@ -313,7 +313,7 @@ impl Table for MemoryTable {
     fn expired(&mut self, scope: &Scope, now: Timestamp, limit: usize) -> Result<Vec<Task>> {
         let mut tasks = self.best(scope, |task| {
             task.claim.as_ref().is_some_and(|claim| claim.is_expired(now))
-                && task.standing == Standing::default()
+                && task.neighbors == NeighborCounts::default()
         });
         tasks.truncate(limit);
         Ok(tasks)
@@ -326,7 +326,7 @@ impl Table for MemoryTable {
     fn counts(&mut self, scope: &Scope) -> Result<Counts> {
         let mut counts = Counts::default();
         for task in self.views().iter().filter(|task| within(scope, task)) {
-            counts.add(Bucket::of(task.status, task.standing.open_blockers > 0), 1);
+            counts.add(Bucket::of(task.status, task.neighbors.open_blockers > 0), 1);
         }
         Ok(counts)
     }

@@ -231,7 +231,7 @@ pub(crate) fn s1_48_a_dependent_is_ready_after_its_last_blocker(store: &mut dyn 
     store.make("a");
     store.make("b");
     store.make_with("t", after(&["a", "b"]));
-    assert_eq!(store.task("t").standing.open_blockers, 2);
+    assert_eq!(store.task("t").neighbors.open_blockers, 2);
     store.finish("a");
     assert_eq!(store.ready_names(), ["b"]);
     store.finish("b");
@@ -251,7 +251,7 @@ pub(crate) fn s1_49_a_parent_fails_with_its_child(store: &mut dyn Store) {
     store.give_up("bad");
     assert_eq!(store.status("middle"), Status::Failed);
     assert_eq!(store.status("top"), Status::Failed);
-    assert!(store.task("aunt").standing.failed_above);
+    assert!(store.task("aunt").neighbors.failed_above);
     assert_eq!(store.ready_names(), [""; 0]);
 }
 
@@ -290,7 +290,7 @@ pub(crate) fn deleting_the_only_child_makes_the_parent_a_leaf(store: &mut dyn St
     store.give_up("bad");
     store.remove(&["bad"]);
     assert_eq!(store.ready_names(), ["p"]);
-    assert_eq!(store.task("p").standing.children, 0);
+    assert_eq!(store.task("p").neighbors.children, 0);
 }
 
 pub(crate) fn deleting_the_last_open_child_finishes_the_parent(store: &mut dyn Store) {
@@ -328,10 +328,10 @@ pub(crate) fn a_moved_family_takes_its_standing_along(store: &mut dyn Store) {
     store.make_with("leaf", below("p"));
     store.give_up("bad");
     store.change("p", below("sick"));
-    assert!(store.task("leaf").standing.failed_above);
-    assert!(store.task("p").standing.failed_above);
+    assert!(store.task("leaf").neighbors.failed_above);
+    assert!(store.task("p").neighbors.failed_above);
     store.change("p", at_the_top());
-    assert!(!store.task("leaf").standing.failed_above);
+    assert!(!store.task("leaf").neighbors.failed_above);
     assert_eq!(store.ready_names(), ["leaf"]);
 }
 

@@ -214,7 +214,7 @@ pub(crate) fn blocking_twice_counts_once(store: &mut dyn Store) {
     for _ in 0..2 {
         store.block(&id("t"), &id("a"), &pat(), at(0)).unwrap();
     }
-    assert_eq!(store.task("t").standing.open_blockers, 1);
+    assert_eq!(store.task("t").neighbors.open_blockers, 1);
     store.change("t", after(&["a", "a"]));
     store.unblock(&id("t"), &id("a"), &pat(), at(0)).unwrap();
     assert_eq!(store.ready_names(), ["a", "t"]);

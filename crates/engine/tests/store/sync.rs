@@ -136,7 +136,7 @@ pub(crate) fn a_plan_may_point_forward(store: &mut dyn Store) {
         line(5, "first", plain()),
     ];
     assert_eq!(store.bring(&plan), report(5, 0, 0, 0));
-    assert_eq!(store.task("last").standing.open_blockers, 2);
+    assert_eq!(store.task("last").neighbors.open_blockers, 2);
     assert_eq!(store.ready_names(), ["part", "first"]);
 }
 
@@ -418,7 +418,7 @@ pub(crate) fn a_rehearsal_tells_all_and_changes_nothing(store: &mut dyn Store) {
     assert_eq!(told, report(1, 1, 1, 0));
     let names: Vec<&str> = seen.iter().map(|task| task.id.as_str()).collect();
     assert_eq!(names, ["new", "kept"]);
-    assert_eq!((seen[0].deps.clone(), seen[0].standing.open_blockers), (ids(&["kept"]), 1));
+    assert_eq!((seen[0].deps.clone(), seen[0].neighbors.open_blockers), (ids(&["kept"]), 1));
     assert_eq!(store.list(&everything()).unwrap(), before);
     let cycle = [line(1, "a", after(&["b"])), line(2, "b", after(&["a"]))];
     let refused = store.rehearse(&cycle, &[], &pat(), at(0)).unwrap_err();

@@ -61,7 +61,7 @@ impl<'a> From<&'a Task> for TaskJson<'a> {
             touches: &task.touches,
             steps: &task.steps,
             deps: &task.deps,
-            children: task.standing.children,
+            children: task.neighbors.children,
             assignee: task.claim.as_ref().map(|claim| claim.agent.as_str()),
             lease_expires_at: task.claim.as_ref().map(|claim| claim.lease_expires_at),
             generation: task.generation,

@@ -49,7 +49,7 @@ pub(super) fn line(task: &Task, branch: &str, with_deps: bool, look: Look) -> St
     };
     let mut title = printable_line(task.title.as_str()).into_owned();
     let mut tail = String::new();
-    if with_deps && !task.deps.is_empty() && task.standing.open_blockers > 0 {
+    if with_deps && !task.deps.is_empty() && task.neighbors.open_blockers > 0 {
         let deps: Vec<&str> = task.deps.iter().map(TaskId::as_str).collect();
         tail = format!("  after {}", deps.join(", "));
     }

@@ -20,7 +20,7 @@ use super::{Cleaned, shown};
 use crate::config::key;
 use crate::error::{CliError, Done};
 use crate::launch;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Parts of `.ralph` that ralph writes by itself. Features and skills may be yours.
 const STATE: [&str; 8] =

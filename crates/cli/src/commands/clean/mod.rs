@@ -16,7 +16,7 @@ use super::init::{UNTOUCHED_GO, is_as_written};
 use crate::error::{CliError, Done, quoted};
 use crate::launch;
 use crate::trust::ask;
-use crate::wire::{Context, out_of_reach};
+use crate::wiring::{Context, out_of_reach};
 
 /// Remove ralph's files: the state of the last run, unchanged prompts, worktrees, or everything
 ///

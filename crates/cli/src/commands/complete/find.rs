@@ -16,7 +16,7 @@ use super::values::Values;
 use crate::app::{command_line, global_of};
 use crate::config::{self, Config, key};
 use crate::environment::Environment;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// How many values are offered at most.
 const MOST: usize = 500;

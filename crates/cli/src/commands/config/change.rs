@@ -12,7 +12,7 @@ use crate::commands::editor::Editor;
 use crate::config::{self, Config, Loaded, Origin, Reach, Setting, View};
 use crate::error::{CliError, Done};
 use crate::launch;
-use crate::wire::{Context, config_error};
+use crate::wiring::{Context, config_error};
 
 /// Which file to change.
 #[derive(Debug, Clone, Copy, Args)]

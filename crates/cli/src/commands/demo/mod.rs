@@ -22,7 +22,7 @@ use crate::app;
 use crate::environment::Environment;
 use crate::error::{CliError, Done};
 use crate::exit_codes::Exit;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Watch the whole loop at work, in a throw-away repository
 ///

@@ -10,7 +10,7 @@ use super::check::Check;
 use crate::config::{Config, key};
 use crate::environment::Environment;
 use crate::launch::publish;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Whether ralph could push a branch and open its pull request. Asks the server only if `online`.
 pub(super) fn look(

@@ -12,7 +12,7 @@ use super::check::Check;
 use crate::config::Config;
 use crate::error::CliError;
 use crate::launch::{InForce, Missing, gate_trial, in_force, text_of};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// The gates of this project, or a warning if there are none.
 pub(super) fn all(

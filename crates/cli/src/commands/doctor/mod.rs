@@ -20,7 +20,7 @@ use self::check::{Check, State};
 use super::init::{Did, Mode, Proposal, check_ours, install};
 use crate::config::Config;
 use crate::error::{CliError, Done};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Check your setup and show how to fix problems
 ///

@@ -5,7 +5,7 @@ use ralph_engine::notify::Channel;
 use super::check::Check;
 use crate::config::Config;
 use crate::launch::wished_notifiers;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// A line for the channels that work, and one for each missing program; none if no channel is set.
 pub(super) fn channels(config: &Config, context: &Context<'_>) -> Vec<Check> {

@@ -11,7 +11,7 @@ use ralph_engine::sandbox::{self, Choice, Level, Unavailable, Wanted};
 use super::check::Check;
 use crate::config::{self, Config};
 use crate::launch;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 const NAME: &str = "sandbox";
 const RISK: &str = "sessions run with all your permissions";

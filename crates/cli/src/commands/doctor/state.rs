@@ -10,7 +10,7 @@ use crate::commands::init::{Did, Mode, Proposal, install};
 use crate::config::{Config, key};
 use crate::error::CliError;
 use crate::launch::DISK_FLOOR;
-use crate::wire::{Context, config_error};
+use crate::wiring::{Context, config_error};
 
 const MIB: u64 = 1 << 20;
 /// Below this the check warns: a session can still start, but builds are large.

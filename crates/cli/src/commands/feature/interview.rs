@@ -26,7 +26,7 @@ use crate::commands::task::text_error;
 use crate::error::{CliError, Done, quoted};
 use crate::exit_codes::Exit;
 use crate::launch::{self, FeatureWork, Shown, Stage};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// The input of this call.
 pub(super) struct Given<'a> {

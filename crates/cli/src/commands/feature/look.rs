@@ -11,7 +11,7 @@ use ralph_ui::tasks;
 
 use super::{interview, known};
 use crate::error::{CliError, Done, with_store};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
     let mut store = context.reader()?;

@@ -25,7 +25,7 @@ use crate::config::key;
 use crate::error::{CliError, Done, feature_name, with_store};
 use crate::exit_codes::Exit;
 use crate::launch::{self, FeatureWork, Mode, RunOptions, Target};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Group tasks into features, each with a spec and a plan on disk
 ///

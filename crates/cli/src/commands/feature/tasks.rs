@@ -21,7 +21,7 @@ use crate::commands::import::{at_line, tell_report};
 use crate::error::{CliError, Done, feature_name, with_store};
 use crate::exit_codes::Exit;
 use crate::launch::{FeatureWork, Stage};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Have the agent turn the plan of a feature into tasks
 ///
@@ -161,7 +161,7 @@ fn left_out(proposals: &Proposals, store: &mut dyn Store) -> Result<Vec<Task>, C
     loop {
         let ids: HashSet<TaskId> = left_out.iter().map(|task| task.id.clone()).collect();
         let mut kept = Vec::new();
-        for task in left_out.iter().filter(|task| task.standing.children > 0) {
+        for task in left_out.iter().filter(|task| task.neighbors.children > 0) {
             let parts =
                 store.list(&Filter { parent: Some(task.id.clone()), ..Filter::default() })?;
             let open = |part: &Task| part.status != Status::Done && !ids.contains(&part.id);

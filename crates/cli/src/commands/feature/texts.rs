@@ -14,7 +14,7 @@ use crate::commands::flags::SessionArgs;
 use crate::error::{CliError, Done, feature_name, quoted, with_store};
 use crate::exit_codes::Exit;
 use crate::launch::{FeatureWork, Stage};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// These commands, as hints name them.
 const COMMAND: &str = "ralph feature …";

@@ -8,7 +8,7 @@ use ralph_ui::style::Meaning;
 use serde_json::json;
 
 use crate::error::{CliError, Done};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// What an import does with a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

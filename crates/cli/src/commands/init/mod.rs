@@ -24,7 +24,7 @@ pub(crate) use undo::{Undo, apply, undo};
 use crate::error::{CliError, Done};
 use crate::launch::{self, suggest};
 use crate::trust::ask;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Set up a repository: settings, prompts, tests and other checks, agent skills and hooks
 ///

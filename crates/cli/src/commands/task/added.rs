@@ -9,7 +9,7 @@ use ralph_engine::socket::{Adds, SessionIdentity};
 
 use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
-use crate::wire::{Context, out_of_reach};
+use crate::wiring::{Context, out_of_reach};
 
 /// Adds the task on behalf of the session, and prints its id.
 pub(super) fn carry_out(

@@ -8,7 +8,7 @@ use ralph_engine::ports::StoreError;
 use ralph_ui::columns::{Cell, table};
 
 use crate::error::{CliError, Done, with_store};
-use crate::wire::{Context, agent_id};
+use crate::wiring::{Context, agent_id};
 
 /// Register agents, and see which tasks they hold
 #[derive(Debug, Args)]

@@ -11,8 +11,8 @@ use ralph_ui::tasks::{self, Kv};
 use super::edit::text_error;
 use super::look::scope;
 use crate::error::{CliError, Done, task_id, with_store};
-use crate::standing::merges_of;
-use crate::wire::{Context, agent_id};
+use crate::status_query::merges_of;
+use crate::wiring::{Context, agent_id};
 
 /// How many ready tasks a claim looks through for one that is not waiting for a merge.
 const READY: usize = 100;

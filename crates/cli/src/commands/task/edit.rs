@@ -8,7 +8,7 @@ use ralph_engine::clock;
 use ralph_engine::ports::{DeleteWhich, Filter, StoreError};
 
 use crate::error::{CliError, Done, feature_name, task_id, with_store};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// The fields that `add` and `update` share. An empty value clears a field.
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ use super::{TaskArgs, TaskCommand, added, claim, look, notes, plan, proposed};
 use crate::commands::hook::{self, HookEvent};
 use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
-use crate::wire::{Context, out_of_reach};
+use crate::wiring::{Context, out_of_reach};
 
 /// Carries out a call of `ralph task` on behalf of the session.
 pub(crate) fn cmd_task_for_session(

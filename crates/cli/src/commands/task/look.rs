@@ -10,7 +10,7 @@ use ralph_ui::tasks::{self, Chain, Details, Kv};
 
 use crate::error::{CliError, Done, feature_name, task_id, with_store};
 use crate::output::Output;
-use crate::wire::{Context, agent_id};
+use crate::wiring::{Context, agent_id};
 
 /// List tasks by priority, then in the order in which they were added
 #[derive(Debug, Args)]
@@ -131,7 +131,7 @@ pub(super) fn cmd_show(args: &ShowArgs, context: &mut Context<'_>) -> Done {
         looked.map_err(|error| with_store(error, store))?;
     let ready = if task.is_ready() { std::slice::from_ref(&task) } else { &[] };
     let project = context.project()?;
-    let needs_merge = crate::standing::merges_of(&project, store, ready).pop();
+    let needs_merge = crate::status_query::merges_of(&project, store, ready).pop();
     let zone = clock::zone();
     let details = Details {
         zone: &zone,

@@ -15,7 +15,7 @@ mod session;
 use clap::{Args, Subcommand};
 
 use crate::error::Done;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 pub(crate) use edit::text_error;
 pub(crate) use for_session::{cmd_hook_for_session, cmd_task_for_session};

@@ -7,7 +7,7 @@ use ralph_ui::tasks::log_line;
 
 use super::edit::text_error;
 use crate::error::{CliError, Done, task_id, with_store};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Add a note to a task's log, or print the log
 #[derive(Debug, Args)]

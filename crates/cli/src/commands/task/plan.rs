@@ -11,7 +11,7 @@ use ralph_engine::ports::SyncMode;
 use super::look::scope;
 use crate::commands::import::{at_line, read_plan, tell_report};
 use crate::error::{CliError, Done, with_store};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Count the tasks in one line
 #[derive(Debug, Args)]

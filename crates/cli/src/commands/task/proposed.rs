@@ -15,7 +15,7 @@ use super::look::{TreeArgs, tree_or_json};
 use crate::commands::import::at_line;
 use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
-use crate::wire::{Context, out_of_reach};
+use crate::wiring::{Context, out_of_reach};
 
 /// Whether this command is about proposals.
 pub(super) fn is_meant(command: &TaskCommand) -> bool {

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::edit::text_error;
 use crate::error::{CliError, Done, task_id, with_store};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// Reopen done or failed tasks; their attempts, evidence and log stay
 ///
@@ -107,7 +107,7 @@ pub(crate) fn reopen(
 
 /// Whether the store would reopen it.
 fn may_reopen(task: &Task) -> bool {
-    task.status.is_finished() && task.standing.children == 0
+    task.status.is_finished() && task.neighbors.children == 0
 }
 
 /// The done tasks that these are parts of: they reopen too.

@@ -9,7 +9,7 @@ use ralph_engine::socket::{Call, Reply};
 
 use super::{TaskArgs, TaskCommand};
 use crate::error::{CliError, Done};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 pub(super) fn pass_on(socket: &Path, args: &TaskArgs, context: &mut Context<'_>) -> Done {
     let look = context.out.look;

@@ -18,7 +18,7 @@ use ralph_engine::vcs::worktree::Worktrees;
 use crate::error::{CliError, quoted, with_store};
 use crate::exit_codes::Exit;
 use crate::history;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// What to undo.
 pub(super) enum Target {

@@ -23,7 +23,7 @@ use self::choose::{Place, Target, choose};
 use crate::commands::task::{Reopened, reopen, text_error};
 use crate::error::{CliError, Done, quoted, task_id};
 use crate::trust::ask;
-use crate::wire::{Context, out_of_reach};
+use crate::wiring::{Context, out_of_reach};
 
 /// Undo a task or the last iterations: revert their commits with new commits and reopen the tasks
 ///

@@ -26,7 +26,7 @@ use super::super::{RunOptions, git_failed};
 use super::remote::Remote;
 use crate::config::{Config, Preset, key};
 use crate::error::{CliError, Done, quoted};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// A call that works on branches.
 pub(super) struct Call {

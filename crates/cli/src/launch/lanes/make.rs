@@ -29,7 +29,7 @@ use super::controls::Controls;
 use super::{End, Lane, Told, Went};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// What all lanes share.
 pub(super) struct Shares {

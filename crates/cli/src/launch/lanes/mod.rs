@@ -38,7 +38,7 @@ use super::display::{self, Shared};
 use super::{RunOptions, Shown, lock, tidy, worktrees};
 use crate::error::{CliError, Done};
 use crate::exit_codes::Exit;
-use crate::wire::Context;
+use crate::wiring::Context;
 use call::Call;
 use controls::Controls;
 use record::CallRecord;

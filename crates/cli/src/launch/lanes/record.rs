@@ -14,7 +14,7 @@ use super::End;
 use crate::config::{Config, Preset};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 pub(super) struct CallRecord {
     record: Record,

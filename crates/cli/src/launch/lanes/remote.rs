@@ -16,7 +16,7 @@ use super::super::{git_failed, publish};
 use super::call::Call;
 use crate::config::{Config, key};
 use crate::error::{CliError, Done};
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// The known state of the remote.
 #[derive(Debug)]

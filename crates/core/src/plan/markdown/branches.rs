@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::doc::{Group, Kind, PlanDoc, Standing, Stray, Warning};
+use super::doc::{Group, ItemState, Kind, PlanDoc, Stray, Warning};
 use super::items::{CheckboxCollector, bare, list, value_of};
 use super::outline::{LineKind, Outline};
 use crate::plan::PlanError;
@@ -76,8 +76,8 @@ fn stray(checkboxes: CheckboxCollector<'_, '_>) -> Vec<Stray> {
     let doc = PlanDoc { items, ..PlanDoc::empty(Kind::Branches) };
     let (standings, parents) = (doc.standings(), doc.parents());
     let items = doc.items.into_iter().zip(standings).zip(parents);
-    let open = items.filter(|((_, standing), is_parent)| {
-        !is_parent && matches!(standing, Standing::Open | Standing::Waits)
+    let open = items.filter(|((_, state), is_parent)| {
+        !is_parent && matches!(state, ItemState::Open | ItemState::Waits)
     });
     open.map(|((item, _), _)| Stray { line: item.line, title: item.title }).collect()
 }

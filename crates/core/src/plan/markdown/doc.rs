@@ -117,7 +117,7 @@ impl Item {
 
 /// How an item stands, with what the items say that it is a part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum ItemState {
     /// It can be worked on.
     Open,
     /// Ticked.
@@ -268,25 +268,25 @@ impl PlanDoc {
 
     /// How each item stands: an open part of what is dropped or waits is so too, and an item is dropped
     /// with all of its parts.
-    pub fn standings(&self) -> Vec<Standing> {
-        let mut standings: Vec<Standing> = Vec::with_capacity(self.items.len());
+    pub fn standings(&self) -> Vec<ItemState> {
+        let mut standings: Vec<ItemState> = Vec::with_capacity(self.items.len());
         for item in &self.items {
             let above = item.parent.map(|parent| standings[parent]);
             standings.push(match (item.mark, above) {
-                (Mark::Done, _) => Standing::Done,
-                (Mark::Dropped, _) => Standing::Dropped,
-                (_, Some(above @ (Standing::Dropped | Standing::Waits))) => above,
-                (Mark::Waits(_), _) => Standing::Waits,
-                (Mark::Open | Mark::Begun, _) => Standing::Open,
+                (Mark::Done, _) => ItemState::Done,
+                (Mark::Dropped, _) => ItemState::Dropped,
+                (_, Some(above @ (ItemState::Dropped | ItemState::Waits))) => above,
+                (Mark::Waits(_), _) => ItemState::Waits,
+                (Mark::Open | Mark::Begun, _) => ItemState::Open,
             });
         }
         let mut kept = vec![false; self.items.len()];
         let parents = self.parents();
         for (index, item) in self.items.iter().enumerate().rev() {
-            if parents[index] && !kept[index] && standings[index] == Standing::Open {
-                standings[index] = Standing::Dropped;
+            if parents[index] && !kept[index] && standings[index] == ItemState::Open {
+                standings[index] = ItemState::Dropped;
             }
-            if let Some(parent) = item.parent.filter(|_| standings[index] != Standing::Dropped) {
+            if let Some(parent) = item.parent.filter(|_| standings[index] != ItemState::Dropped) {
                 kept[parent] = true;
             }
         }
@@ -301,11 +301,11 @@ impl PlanDoc {
         let mut due = Vec::new();
         for (index, item) in self.items.iter().enumerate().rev() {
             let is_due =
-                standings[index] == Standing::Open && parents[index] && open_parts[index] == 0;
+                standings[index] == ItemState::Open && parents[index] && open_parts[index] == 0;
             if is_due {
                 due.push(index);
             }
-            let is_open = matches!(standings[index], Standing::Open | Standing::Waits);
+            let is_open = matches!(standings[index], ItemState::Open | ItemState::Waits);
             if let Some(parent) = item.parent.filter(|_| is_open && !is_due) {
                 open_parts[parent] += 1;
             }

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::doc::{Item, Kind, PlanDoc, Standing, read};
+use super::doc::{Item, ItemState, Kind, PlanDoc, read};
 use super::items::{title, value_of};
 use super::likeness::plain;
 use super::mark::Mark;
@@ -100,8 +100,8 @@ pub(super) struct Numbered {
 pub(super) fn ordered(doc: &PlanDoc, step: impl Fn(usize) -> (usize, bool)) -> Vec<Vec<usize>> {
     let standings = doc.standings();
     let mut has_parts = vec![false; doc.items.len()];
-    for (item, standing) in doc.items.iter().zip(&standings) {
-        if let Some(parent) = item.parent.filter(|_| *standing != Standing::Dropped) {
+    for (item, state) in doc.items.iter().zip(&standings) {
+        if let Some(parent) = item.parent.filter(|_| *state != ItemState::Dropped) {
             has_parts[parent] = true;
         }
     }
@@ -109,7 +109,7 @@ pub(super) fn ordered(doc: &PlanDoc, step: impl Fn(usize) -> (usize, bool)) -> V
     // What the next task waits for, and the parallel tasks since then.
     let (mut before, mut beside) = (Vec::new(), Vec::new());
     let mut last_phase = None;
-    let counts = |index: &usize| !has_parts[*index] && standings[*index] != Standing::Dropped;
+    let counts = |index: &usize| !has_parts[*index] && standings[*index] != ItemState::Dropped;
     for index in (0..doc.items.len()).filter(counts) {
         let (phase, parallel) = step(index);
         let joins = parallel && last_phase == Some(phase);
@@ -147,7 +147,7 @@ pub(super) fn plan_of(
     }
     let mut tally = Tally::default();
     let standings = doc.standings();
-    let is_kept = |index: &usize| standings[*index] != Standing::Dropped;
+    let is_kept = |index: &usize| standings[*index] != ItemState::Dropped;
     let open = with_open_parts(doc, &standings);
     let deps = doc.all_dependencies();
     let kept = (0..doc.items.len()).filter(is_kept);
@@ -172,7 +172,7 @@ pub(super) fn plan_of(
         }
         let done = (item.is_done() && !open[index]).then_some(Done { at: None });
         let title = Title::new(title).map_err(at_line)?;
-        let waits = (standings[index] == Standing::Waits).then(|| why_waiting(doc, index));
+        let waits = (standings[index] == ItemState::Waits).then(|| why_waiting(doc, index));
         Ok(PlanTask { line: item.line, id: ids[index].clone(), title, fields, done, waits })
     });
     let tasks = tasks.collect::<Result<Vec<_>, PlanError>>()?;
@@ -247,10 +247,10 @@ fn why_waiting(doc: &PlanDoc, index: usize) -> String {
 }
 
 /// For each item whether something inside it is open or waits.
-fn with_open_parts(doc: &PlanDoc, standings: &[Standing]) -> Vec<bool> {
+fn with_open_parts(doc: &PlanDoc, standings: &[ItemState]) -> Vec<bool> {
     let mut open = vec![false; doc.items.len()];
     for (index, item) in doc.items.iter().enumerate().rev() {
-        let is_open = matches!(standings[index], Standing::Open | Standing::Waits) || open[index];
+        let is_open = matches!(standings[index], ItemState::Open | ItemState::Waits) || open[index];
         if let Some(parent) = item.parent.filter(|_| is_open) {
             open[parent] = true;
         }

@@ -130,7 +130,7 @@ impl<T: Table> Change<'_, T> {
     pub(super) fn done(&mut self, id: &TaskId, result: Option<&str>) -> Result<()> {
         let (key, task) = self.held(id, Status::Done)?;
         // Parts may have been added since it was claimed.
-        let parts = if task.standing.children > 0 { self.table.children(key)? } else { vec![] };
+        let parts = if task.neighbors.children > 0 { self.table.children(key)? } else { vec![] };
         let left: Vec<TaskId> =
             parts.into_iter().filter(|part| part.2 != Status::Done).map(|part| part.1).collect();
         if !left.is_empty() {
@@ -155,7 +155,7 @@ impl<T: Table> Change<'_, T> {
     ) -> Result<Status> {
         let (key, task) = self.held(id, Status::Failed)?;
         // A task with parts fails with them, never by itself.
-        let status = match task.standing.children {
+        let status = match task.neighbors.children {
             0 => after_failure(task.retry_count, limit, final_),
             _ => Status::Pending,
         };
@@ -207,10 +207,10 @@ impl<T: Table> Change<'_, T> {
             }
             .into());
         }
-        let parts = if task.standing.children > 0 { self.table.children(key)? } else { vec![] };
+        let parts = if task.neighbors.children > 0 { self.table.children(key)? } else { vec![] };
         let like: Vec<TaskId> =
             parts.into_iter().filter(|part| part.2 == status).map(|part| part.1).collect();
-        if task.standing.children > 0 {
+        if task.neighbors.children > 0 {
             // It follows its parts, so it cannot be open while they are not.
             return Err(match status {
                 Status::Done => Refusal::DoneParts { id, children: like },

@@ -223,7 +223,7 @@ impl<T: Table> Change<'_, T> {
         let mut keys = Vec::with_capacity(tasks.len());
         for task in &tasks {
             let key = super::known(self.table, &task.id)?;
-            if task.standing.children > 0 {
+            if task.neighbors.children > 0 {
                 let children = self.table.children(key)?;
                 let left: Vec<TaskId> = children
                     .into_iter()

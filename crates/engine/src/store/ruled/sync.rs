@@ -408,7 +408,7 @@ impl<T: Table> Change<'_, T> {
         };
         let task = self.table.load(key)?;
         let open = matches!(task.status, Status::Pending | Status::Waiting | Status::Failed);
-        if !open || task.standing.children > 0 {
+        if !open || task.neighbors.children > 0 {
             return Ok(false);
         }
         let mut to = State::moved(&task, Status::Done);
@@ -423,7 +423,7 @@ impl<T: Table> Change<'_, T> {
     fn hold_imported(&mut self, key: T::Key, line: &Line<'_, T::Key>) -> Result<bool> {
         let Some(reason) = &line.plan.waits else { return Ok(false) };
         let task = self.table.load(key)?;
-        if task.status != Status::Pending || task.standing.children > 0 {
+        if task.status != Status::Pending || task.neighbors.children > 0 {
             return Ok(false);
         }
         self.hold(&task.id)?;

@@ -1,6 +1,6 @@
 //! Converts between rows and values.
 
-use ralph_core::task::{Claim, Priority, Standing, Task};
+use ralph_core::task::{Claim, NeighborCounts, Priority, Task};
 use ralph_core::text::Title;
 use ralph_core::{AgentId, FeatureName, TaskId, Timestamp};
 use rusqlite::types::Type;
@@ -59,7 +59,7 @@ pub(super) fn task(row: &Row<'_>) -> Result<Task, Error> {
         reason: row.get(20)?,
         result: row.get(21)?,
         verification_status: row.get(22)?,
-        standing: Standing {
+        neighbors: NeighborCounts {
             open_blockers: row.get(23)?,
             children: row.get(24)?,
             failed_above: row.get::<_, i64>(25)? > 0,

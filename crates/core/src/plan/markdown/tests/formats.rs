@@ -155,11 +155,11 @@ fn every_mark_says_the_same_to_an_import_as_to_a_run() {
     assert_eq!(plan.tasks.len() + plan.dropped.len(), standings.len());
     for task in &plan.tasks {
         let expected = match (task.done.is_some(), task.waits.is_some()) {
-            (true, false) => Standing::Done,
-            (false, true) => Standing::Waits,
+            (true, false) => ItemState::Done,
+            (false, true) => ItemState::Waits,
             other => {
                 assert_eq!(other, (false, false));
-                Standing::Open
+                ItemState::Open
             }
         };
         assert_eq!(standings[task.line - 1], expected, "{}", task.title);

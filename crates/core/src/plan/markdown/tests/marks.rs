@@ -17,8 +17,8 @@ fn warnings(text: &str) -> Vec<String> {
 fn every_mark_is_a_task_and_says_how_it_stands() {
     let text = "- [ ] a\n- [x] b\n- [X] c\n- [~] d\n- [/] e\n- [-] f\n- [!] g\n- [?] h\n- [>] i\n- [b] j\n- [✓] k\n";
     let doc = doc(Kind::Checklist, text);
-    let found: Vec<Standing> = doc.standings();
-    use Standing::{Done, Dropped, Open, Waits};
+    let found: Vec<ItemState> = doc.standings();
+    use ItemState::{Done, Dropped, Open, Waits};
     assert_eq!(found, [Open, Done, Done, Open, Open, Dropped, Waits, Waits, Waits, Waits, Waits]);
     assert_eq!(doc.items[9].mark, Mark::Waits('b'));
 }
@@ -119,7 +119,7 @@ fn rows_with_a_box_are_tasks() {
 fn parts_of_what_is_dropped_or_waits_are_too() {
     let text = "- [-] a\n  - [ ] b\n  - [x] c\n- [?] d\n  - [ ] e\n- [ ] f\n  - [-] g\n  - [x] h\n- [ ] i\n  - [-] j\n";
     let doc = doc(Kind::Checklist, text);
-    use Standing::{Done, Dropped, Open, Waits};
+    use ItemState::{Done, Dropped, Open, Waits};
     assert_eq!(
         doc.standings(),
         [Dropped, Dropped, Done, Waits, Waits, Open, Dropped, Done, Dropped, Dropped]

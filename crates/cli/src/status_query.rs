@@ -26,7 +26,7 @@ use ralph_ui::status::{LaneStatus, State, StatusPage, WaitingTask};
 
 use crate::config::key;
 use crate::error::CliError;
-use crate::wire::Context;
+use crate::wiring::Context;
 
 /// How many commits the page shows.
 const COMMITS: &str = "--max-count=5";
@@ -38,7 +38,7 @@ const READY: usize = 20;
 const JOURNALS: usize = 50;
 
 /// A run of this worktree, as its files describe it.
-pub(crate) struct Standing {
+pub(crate) struct RunFiles {
     /// The process of the active run.
     pub(crate) holder: Option<String>,
     /// `state.toml`.
@@ -47,7 +47,7 @@ pub(crate) struct Standing {
     pub(crate) logs: Option<RunLogs>,
 }
 
-impl Standing {
+impl RunFiles {
     /// Reads the files, without changing anything or waiting.
     pub(crate) fn look(context: &mut Context<'_>) -> Result<Self, CliError> {
         let project = context.project()?;
@@ -107,13 +107,13 @@ impl Standing {
 
 /// The page that `ralph status` shows. `run` is the state from the journal, if there is one.
 pub(crate) fn page(
-    standing: &Standing,
+    run_files: &RunFiles,
     run: Option<RunView>,
     context: &mut Context<'_>,
 ) -> Result<StatusPage, CliError> {
     let project = context.project()?;
     let mut store = context.reader()?;
-    let state = standing.state(run.as_ref());
+    let state = run_files.state(run.as_ref());
     let counts = store.counts(&Scope::All)?;
     let questions = questions(store.as_mut())?;
     let mut waiting = waiting(store.as_mut(), &questions)?;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use ralph_engine::socket::client::{self, ClientError};
 
 use crate::error::{CliError, quoted};
-use crate::standing::{self, Standing};
-use crate::wire::{Context, out_of_reach};
+use crate::status_query::{self, RunFiles};
+use crate::wiring::{Context, out_of_reach};
 
 /// How often, and how long each time, to wait for a run that has just started.
 const TRIES: u32 = 40;
@@ -42,14 +42,14 @@ pub(crate) fn follow(context: &mut Context<'_>) -> Result<Option<Receiver<String
 
 fn socket(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
     for _ in 0..TRIES {
-        let standing = Standing::look(context)?;
-        if standing.holder.is_none() {
+        let run_files = RunFiles::look(context)?;
+        if run_files.holder.is_none() {
             return Ok(None);
         }
-        if let Some(socket) = standing.socket() {
+        if let Some(socket) = run_files.socket() {
             return Ok(Some(socket));
         }
-        if let Some(folder) = standing::first_lane(context)? {
+        if let Some(folder) = status_query::first_lane(context)? {
             return Err(CliError::failed("several branches are active, each with its own run")
                 .hint(format!("follow one: ralph -C {} logs -f", quoted(&folder)))
                 .hint("see all of them: ralph status"));
