@@ -104,8 +104,8 @@ enum Command {
     Help(commands::help::HelpArgs),
     #[command(name = ralph_engine::agents::script::COMMAND, hide = true)]
     ScriptAgent(commands::script_agent::ScriptAgentArgs),
-    #[command(name = ralph_engine::vcs::look::COMMAND, hide = true)]
-    Look(commands::look::LookArgs),
+    #[command(name = ralph_engine::vcs::inspect::COMMAND, hide = true)]
+    Look(commands::inspect::InspectArgs),
     #[command(name = "__complete", hide = true)]
     Complete(commands::complete::CompleteArgs),
     #[command(name = "__crash-points", hide = true)]
@@ -286,7 +286,7 @@ fn dispatch(command: Option<Command>, context: &mut Context<'_>) -> Result<(), C
         Some(Command::ScriptAgent(args)) => {
             commands::script_agent::cmd_script_agent(&args, context)
         }
-        Some(Command::Look(args)) => commands::look::cmd_look(&args, context),
+        Some(Command::Look(args)) => commands::inspect::cmd_inspect(&args, context),
         Some(Command::Complete(args)) => commands::complete::cmd_complete(&args, context),
         Some(Command::CrashPoints(args)) => {
             commands::crash_points::cmd_crash_points(&args, context)

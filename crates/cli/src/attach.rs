@@ -42,7 +42,7 @@ pub(crate) fn follow(context: &mut Context<'_>) -> Result<Option<Receiver<String
 
 fn socket(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
     for _ in 0..TRIES {
-        let run_files = RunFiles::look(context)?;
+        let run_files = RunFiles::read(context)?;
         if run_files.holder.is_none() {
             return Ok(None);
         }

@@ -8,7 +8,7 @@ use ralph_core::text::printable;
 use ralph_core::{FeatureName, TaskId};
 use ralph_engine::ports::{GitError, Scope, Store, StoreError};
 use ralph_engine::project::ProjectError;
-use ralph_ui::style::{Look, Meaning};
+use ralph_ui::style::{Meaning, TextStyle};
 
 use crate::error_codes::ErrorCode;
 use crate::exit_codes::Exit;
@@ -115,7 +115,7 @@ impl CliError {
     /// Prints it, as text or as a line of JSON. `clean` takes secrets out.
     pub(crate) fn print(&self, out: &mut Output, clean: impl Fn(&str) -> String) {
         if !out.is_json() {
-            let text = clean(&self.render(out.message_look));
+            let text = clean(&self.render(out.message_style));
             return out.error(text);
         }
         let clean = |text: &str| clean(&printable(text));
@@ -132,16 +132,16 @@ impl CliError {
     }
 
     /// The whole text.
-    pub(crate) fn render(&self, look: Look) -> String {
+    pub(crate) fn render(&self, style: TextStyle) -> String {
         let message = printable(&self.message);
-        let mut text = format!("{} {message}", look.paint(Meaning::Bad, "error:"));
+        let mut text = format!("{} {message}", style.paint(Meaning::Bad, "error:"));
         if let Some(excerpt) = &self.excerpt {
             text.push('\n');
             text.push_str(excerpt.trim_end());
         }
         for hint in &self.hints {
             let hint = printable(hint);
-            text.push_str(&format!("\n  {} {hint}", look.paint(Meaning::Name, "hint:")));
+            text.push_str(&format!("\n  {} {hint}", style.paint(Meaning::Name, "hint:")));
         }
         text
     }

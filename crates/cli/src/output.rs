@@ -5,7 +5,7 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use ralph_core::run::RunEvent;
-use ralph_ui::style::{Look, Meaning};
+use ralph_ui::style::{Meaning, TextStyle};
 use serde::Serialize;
 
 use crate::environment::Environment;
@@ -101,9 +101,9 @@ impl Streams {
 pub(crate) struct Output {
     streams: Streams,
     /// How data looks.
-    pub(crate) look: Look,
+    pub(crate) style: TextStyle,
     /// How messages look.
-    pub(crate) message_look: Look,
+    pub(crate) message_style: TextStyle,
     quiet: bool,
     /// Standard output now belongs to the events of a run.
     taken: bool,
@@ -117,8 +117,8 @@ impl Output {
     pub(crate) fn new(environment: &Environment, color: Color, quiet: bool) -> Self {
         Self {
             streams: Streams::Own(BufWriter::new(io::stdout())),
-            look: look(environment, color, io::stdout().is_terminal()),
-            message_look: look(environment, color, io::stderr().is_terminal()),
+            style: style_for(environment, color, io::stdout().is_terminal()),
+            message_style: style_for(environment, color, io::stderr().is_terminal()),
             quiet,
             taken: false,
             kind: String::new(),
@@ -127,11 +127,11 @@ impl Output {
     }
 
     /// Keeps everything in memory.
-    pub(crate) fn kept(look: Look, message_look: Look, quiet: bool) -> Self {
+    pub(crate) fn kept(style: TextStyle, message_style: TextStyle, quiet: bool) -> Self {
         Self {
             streams: Streams::Kept { out: vec![], err: vec![] },
-            look,
-            message_look,
+            style,
+            message_style,
             quiet,
             taken: false,
             kind: String::new(),
@@ -155,8 +155,8 @@ impl Output {
             "never" => Color::Never,
             _ => return,
         };
-        self.look = look(environment, color, self.look.width.is_some());
-        self.message_look = look(environment, color, self.message_look.width.is_some());
+        self.style = style_for(environment, color, self.style.width.is_some());
+        self.message_style = style_for(environment, color, self.message_style.width.is_some());
     }
 
     /// Names the command that answers, and says whether its messages are JSON.
@@ -227,7 +227,7 @@ impl Output {
             }
             return;
         }
-        let word = self.message_look.paint(Meaning::Warning, "warning:");
+        let word = self.message_style.paint(Meaning::Warning, "warning:");
         self.note(format!("{word} {text}"));
     }
 
@@ -256,8 +256,8 @@ impl Output {
     }
 }
 
-fn look(environment: &Environment, color: Color, is_terminal: bool) -> Look {
-    Look {
+fn style_for(environment: &Environment, color: Color, is_terminal: bool) -> TextStyle {
+    TextStyle {
         color: match color {
             Color::Always => true,
             Color::Never => false,

@@ -6,7 +6,7 @@ use ralph_core::redact::Secrets;
 use ralph_core::task::Actor;
 use ralph_engine::project::Project;
 use ralph_engine::socket::{Call, Reply, SessionIdentity, SessionRequestHandler};
-use ralph_ui::style::Look;
+use ralph_ui::style::TextStyle;
 
 use crate::app::{GlobalArgs, answer_of, misread_json};
 use crate::commands::hook::HookEvent;
@@ -68,7 +68,7 @@ impl TaskHandler {
             verbose,
         };
         let color = words.as_ref().map_or(Color::Auto, |words| words.global.color);
-        let look = |auto| Look {
+        let style = |auto| TextStyle {
             color: match color {
                 Color::Auto => auto,
                 Color::Always => true,
@@ -79,7 +79,7 @@ impl TaskHandler {
         let mut context = Context::for_session(
             &self.environment,
             &global,
-            Output::kept(look(call.color), look(call.message_color), quiet),
+            Output::kept(style(call.color), style(call.message_color), quiet),
             (self.project.clone(), self.config.clone()),
             (Actor::Agent(identity.agent.clone(), None), call.stdin.clone()),
         );

@@ -49,7 +49,7 @@ pub(crate) struct RunFiles {
 
 impl RunFiles {
     /// Reads the files, without changing anything or waiting.
-    pub(crate) fn look(context: &mut Context<'_>) -> Result<Self, CliError> {
+    pub(crate) fn read(context: &mut Context<'_>) -> Result<Self, CliError> {
         let project = context.project()?;
         project.check_ours()?;
         let folder = project.worktree.join(".ralph");

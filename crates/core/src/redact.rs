@@ -192,7 +192,7 @@ enum Search {
 }
 
 /// What is at a place.
-enum Look {
+enum MatchAt {
     Nothing,
     /// Only what comes next can tell.
     More,
@@ -331,14 +331,14 @@ impl Stream {
                     }
                     return at;
                 }
-                match self.look(self.context(&bytes[from..at]), at - from, &bytes[at..], ends) {
-                    Look::Nothing => at += 1,
-                    Look::More => {
+                match self.match_at(self.context(&bytes[from..at]), at - from, &bytes[at..], ends) {
+                    MatchAt::Nothing => at += 1,
+                    MatchAt::More => {
                         self.emit(&bytes[from..at], out);
                         self.edge(out);
                         return at;
                     }
-                    Look::Found { keep, end, then } => {
+                    MatchAt::Found { keep, end, then } => {
                         self.emit(&bytes[from..at + keep], out);
                         self.edge(out);
                         self.mark(out);
@@ -399,8 +399,8 @@ impl Stream {
         from + found.unwrap_or(rest.len())
     }
 
-    fn look(&self, before: [u8; 2], ahead: usize, rest: &[u8], ends: bool) -> Look {
-        let found = |end| Look::Found { keep: 0, end, then: State::Plain };
+    fn match_at(&self, before: [u8; 2], ahead: usize, rest: &[u8], ends: bool) -> MatchAt {
+        let found = |end| MatchAt::Found { keep: 0, end, then: State::Plain };
         for form in &self.secrets.0.exact[usize::from(rest[0])] {
             let (same, end) = compare(form, rest);
             if same == form.len() {
@@ -410,18 +410,18 @@ impl Stream {
             let behind = &rest[end..];
             if !ends && (ELLIPSIS.starts_with(behind) || wrap(behind).is_none() && same >= WRAPPED)
             {
-                return Look::More;
+                return MatchAt::More;
             }
             if same >= CUT && (behind.is_empty() || behind.starts_with(ELLIPSIS)) {
                 return found(end);
             }
         }
         if self.search == Search::Exact {
-            return Look::Nothing;
+            return MatchAt::Nothing;
         }
         let shapes = &self.secrets.0.shapes[usize::from(rest[0])];
         if shapes.is_empty() {
-            return Look::Nothing;
+            return MatchAt::Nothing;
         }
         let here = self.done + ahead as u64;
         let gap = self.lens.as_ref().and_then(|lens| lens.gap_behind(here));
@@ -429,21 +429,21 @@ impl Stream {
         for shape in shapes {
             match shape.at(before, rest, gap, ends) {
                 Seen::Nothing => {}
-                Seen::More => return Look::More,
+                Seen::More => return MatchAt::More,
                 Seen::Token { keep, end } => {
                     let then = shape.class.map_or(State::Plain, State::Token);
-                    return Look::Found { keep, end, then };
+                    return MatchAt::Found { keep, end, then };
                 }
                 Seen::Cut { keep, end } => {
-                    return Look::Found { keep, end, then: State::Plain };
+                    return MatchAt::Found { keep, end, then: State::Plain };
                 }
                 Seen::Key { end } => {
                     let then = State::Key(KeyBlock::default());
-                    return Look::Found { keep: 0, end, then };
+                    return MatchAt::Found { keep: 0, end, then };
                 }
             }
         }
-        Look::Nothing
+        MatchAt::Nothing
     }
 
     /// Passes visible bytes on, as they came.

@@ -3,7 +3,7 @@
 use ralph_core::text::printable_line;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 
 /// One cell of a table. Its text cannot drive a terminal, wherever it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,14 +26,14 @@ impl Cell {
 
 /// Rows of equally many cells below a heading. `flexible` is the column that is cut when the terminal
 /// is narrow.
-pub fn table(headings: &[&str], flexible: usize, rows: &[Vec<Cell>], look: Look) -> String {
+pub fn table(headings: &[&str], flexible: usize, rows: &[Vec<Cell>], style: TextStyle) -> String {
     let mut widths: Vec<usize> = headings.iter().map(|heading| heading.width()).collect();
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.text.width());
         }
     }
-    if let Some(terminal) = look.width {
+    if let Some(terminal) = style.width {
         let others: usize =
             widths.iter().enumerate().filter(|(i, _)| *i != flexible).map(|(_, w)| w + 2).sum();
         widths[flexible] = widths[flexible].min(terminal.saturating_sub(others).max(16));
@@ -48,7 +48,7 @@ pub fn table(headings: &[&str], flexible: usize, rows: &[Vec<Cell>], look: Look)
             let shown = cut(&cell.text, *width);
             let padding = if index == last { 0 } else { width - shown.width() + 2 };
             match cell.meaning {
-                Some(meaning) => line.push_str(&look.paint(meaning, &shown)),
+                Some(meaning) => line.push_str(&style.paint(meaning, &shown)),
                 None => line.push_str(&shown),
             }
             line.extend(std::iter::repeat_n(' ', padding));
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn text_in_a_cell_cannot_drive_a_terminal() {
         let rows = [vec![Cell::new("a\u{202e}b\u{1b}[2Jc\u{200b}\nd")]];
-        let text = table(&["X"], 0, &rows, Look::PLAIN);
+        let text = table(&["X"], 0, &rows, TextStyle::PLAIN);
         assert_eq!(text.lines().count(), 2, "{text:?}");
         let drives = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202e}' | '\u{200b}');
         assert!(!text.contains(drives), "{text:?}");
@@ -96,15 +96,15 @@ mod tests {
             vec![Cell::new("a"), Cell::new("設計"), Cell::new("x")],
             vec![Cell::new("bb"), Cell::new("plan"), Cell::new("y")],
         ];
-        let text = table(&["ID", "TITLE", "BY"], 1, &rows, Look::PLAIN);
+        let text = table(&["ID", "TITLE", "BY"], 1, &rows, TextStyle::PLAIN);
         assert_eq!(text, "ID  TITLE  BY\na   設計   x\nbb  plan   y\n");
     }
 
     #[test]
     fn only_the_flexible_column_is_cut() {
         let rows = [vec![Cell::new("t-1"), Cell::new("a title that is far too long to fit here")]];
-        let look = Look { color: false, width: Some(24) };
-        let text = table(&["ID", "TITLE"], 1, &rows, look);
+        let style = TextStyle { color: false, width: Some(24) };
+        let text = table(&["ID", "TITLE"], 1, &rows, style);
         assert_eq!(text, "ID   TITLE\nt-1  a title that is fa…\n");
         assert_eq!(cut("設計設計", 5), "設計…");
     }

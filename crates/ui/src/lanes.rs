@@ -8,7 +8,7 @@ use ralph_core::text::printable_line;
 use unicode_width::UnicodeWidthStr;
 
 use crate::columns::cut;
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 
 /// The longest branch name that is shown, in cells.
 const WIDEST: usize = 28;
@@ -52,12 +52,12 @@ impl<W: Write> Write for LaneWriter<W> {
 }
 
 /// The prefix of each branch, all equally wide: the text, and its width in cells.
-pub fn prefixes(names: &[&str], look: Look) -> Vec<(String, usize)> {
+pub fn prefixes(names: &[&str], style: TextStyle) -> Vec<(String, usize)> {
     let names: Vec<String> = names.iter().map(|name| cut(&printable_line(name), WIDEST)).collect();
     let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let prefix = |(at, name): (usize, &String)| {
         let gap = " ".repeat(widest - name.width());
-        (format!("{}{gap} │ ", look.paint_lane(at, name)), widest + 3)
+        (format!("{}{gap} │ ", style.paint_lane(at, name)), widest + 3)
     };
     names.iter().enumerate().map(prefix).collect()
 }
@@ -84,11 +84,11 @@ pub struct LaneLine {
 }
 
 /// A line for each branch, then the sentence about all of them.
-pub fn summary(lanes: &[LaneLine], joint: &str, look: Look) -> Vec<String> {
+pub fn summary(lanes: &[LaneLine], joint: &str, style: TextStyle) -> Vec<String> {
     let widest = |text: fn(&LaneLine) -> &str| lanes.iter().map(|lane| text(lane).width()).max();
     let name = widest(|lane| &lane.branch).unwrap_or(0);
     let state = widest(|lane| &lane.state).unwrap_or(0);
-    let mut lines = vec![String::new(), look.paint(Meaning::Heading, "Branches")];
+    let mut lines = vec![String::new(), style.paint(Meaning::Heading, "Branches")];
     for lane in lanes {
         let padded = |text: &str, width: usize| {
             let gap = " ".repeat(width.saturating_sub(text.width()));
@@ -105,7 +105,7 @@ pub fn summary(lanes: &[LaneLine], joint: &str, look: Look) -> Vec<String> {
         let more = lane.more.as_deref().map(|more| format!("  {}", printable_line(more)));
         lines.push(format!(
             "  {branch}{gap}  {}{after}  {}/{} tasks  {commits}{cost}{}",
-            look.paint(meaning, word),
+            style.paint(meaning, word),
             lane.done,
             lane.total,
             more.unwrap_or_default()
@@ -137,12 +137,12 @@ mod tests {
     fn prefixes_are_equally_wide_and_safe() {
         let long = "x".repeat(60);
         let names = ["a", "größe", "\u{1b}[2Jx", &long];
-        let all = prefixes(&names, Look::PLAIN);
+        let all = prefixes(&names, TextStyle::PLAIN);
         assert_eq!(all[0].0, format!("a{} │ ", " ".repeat(27)));
         assert!(all.iter().all(|(text, width)| text.width() == *width && *width == 31), "{all:?}");
         assert!(!all[2].0.contains('\u{1b}'));
-        let look = Look { color: true, ..Look::PLAIN };
-        let coloured = prefixes(&["a", "b"], look);
+        let style = TextStyle { color: true, ..TextStyle::PLAIN };
+        let coloured = prefixes(&["a", "b"], style);
         assert_ne!(coloured[0].0.replace('a', "b"), coloured[1].0, "each has its colour");
     }
 
@@ -159,7 +159,7 @@ mod tests {
             more: more.map(str::to_owned),
         };
         let lanes = [lane("one", true, None), lane("longer", false, Some("needs one"))];
-        let lines = summary(&lanes, "Blocked: something.", Look::PLAIN);
+        let lines = summary(&lanes, "Blocked: something.", TextStyle::PLAIN);
         assert_eq!(
             lines,
             [

@@ -5,7 +5,7 @@ use ralph_core::text::{printable, printable_line};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::columns::cut;
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 
 /// The shortest that a part is cut to, in cells.
 const LEAST: usize = 8;
@@ -68,12 +68,12 @@ impl Line {
     }
 
     /// The line as it is shown, no wider than the terminal.
-    pub fn show(&self, look: Look) -> String {
-        self.fit(look, look.width)
+    pub fn show(&self, style: TextStyle) -> String {
+        self.fit(style, style.width)
     }
 
     /// The line, no wider than `width`.
-    pub fn fit(&self, look: Look, width: Option<usize>) -> String {
+    pub fn fit(&self, style: TextStyle, width: Option<usize>) -> String {
         let most = width.unwrap_or(usize::MAX);
         let excess = self.width().saturating_sub(most);
         let mut left = most;
@@ -87,7 +87,7 @@ impl Line {
             let text = cut(&part.text, wanted.min(left));
             left -= text.width().min(left);
             match part.meaning {
-                Some(meaning) => shown.push_str(&look.paint(meaning, &text)),
+                Some(meaning) => shown.push_str(&style.paint(meaning, &text)),
                 None => shown.push_str(&text),
             }
             if left == 0 {
@@ -102,9 +102,9 @@ impl Line {
 const NAMES: usize = 10;
 
 /// A label and its text, wrapped below itself where it is long.
-pub fn field(name: &str, meaning: Meaning, text: &str, look: Look) -> Vec<String> {
-    let room = look.width.map(|width| width.saturating_sub(NAMES + 3));
-    let name = look.paint(meaning, format!("{name:<NAMES$}"));
+pub fn field(name: &str, meaning: Meaning, text: &str, style: TextStyle) -> Vec<String> {
+    let room = style.width.map(|width| width.saturating_sub(NAMES + 3));
+    let name = style.paint(meaning, format!("{name:<NAMES$}"));
     let mut lines = wrap(text, room).into_iter();
     let mut shown = vec![format!("  {name} {}", lines.next().unwrap_or_default())];
     shown.extend(lines.map(|line| format!("{:1$}{line}", "", NAMES + 3)));
@@ -112,13 +112,18 @@ pub fn field(name: &str, meaning: Meaning, text: &str, look: Look) -> Vec<String
 }
 
 /// A text indented by `indent` cells, in the color of its meaning.
-pub fn paragraph(indent: usize, meaning: Option<Meaning>, text: &str, look: Look) -> Vec<String> {
-    let room = look.width.map(|width| width.saturating_sub(indent));
+pub fn paragraph(
+    indent: usize,
+    meaning: Option<Meaning>,
+    text: &str,
+    style: TextStyle,
+) -> Vec<String> {
+    let room = style.width.map(|width| width.saturating_sub(indent));
     let lead = " ".repeat(indent);
     wrap(text, room)
         .into_iter()
         .map(|line| match meaning {
-            Some(meaning) => format!("{lead}{}", look.paint(meaning, line)),
+            Some(meaning) => format!("{lead}{}", style.paint(meaning, line)),
             None => format!("{lead}{line}"),
         })
         .collect()
@@ -170,7 +175,7 @@ fn break_at(text: &str, width: usize) -> usize {
 mod tests {
     use super::*;
 
-    const NARROW: Look = Look { color: false, width: Some(24) };
+    const NARROW: TextStyle = TextStyle { color: false, width: Some(24) };
 
     #[test]
     fn the_flexible_part_gives_way() {
@@ -179,7 +184,7 @@ mod tests {
             .flexible(None, "a title that is much too long")
             .plain("  3f2a91c");
         assert_eq!(line.show(NARROW), "done a title t…  3f2a91c");
-        assert_eq!(line.show(Look::PLAIN), "done a title that is much too long  3f2a91c");
+        assert_eq!(line.show(TextStyle::PLAIN), "done a title that is much too long  3f2a91c");
         let rigid = Line::new().plain("a line of which no part gives way");
         assert_eq!(rigid.show(NARROW), "a line of which no part…");
         let wide = Line::new().flexible(None, "設".repeat(30)).plain(" end");
@@ -188,9 +193,9 @@ mod tests {
 
     #[test]
     fn colours_do_not_count_as_width() {
-        let look = Look { color: true, width: Some(6) };
+        let style = TextStyle { color: true, width: Some(6) };
         let line = Line::new().add(Meaning::Tool, "Bash").add(Meaning::Faint, " ls");
-        assert_eq!(line.show(look), "\u{1b}[36mBash\u{1b}[0m\u{1b}[2m …\u{1b}[0m");
+        assert_eq!(line.show(style), "\u{1b}[36mBash\u{1b}[0m\u{1b}[2m …\u{1b}[0m");
     }
 
     #[test]
@@ -209,7 +214,7 @@ mod tests {
     #[test]
     fn hostile_text_cannot_leave_its_line() {
         let line = Line::new().plain("a\u{1b}[1A\u{1b}[2K\rb\nc\u{202e}d\u{9b}2J\u{7f}\u{0}");
-        assert_eq!(line.show(Look::PLAIN), "ab cd");
+        assert_eq!(line.show(TextStyle::PLAIN), "ab cd");
         assert_eq!(wrap("x\u{1b}]0;owned\u{7}\u{1b}[?25ly\u{85}z", None), ["xyz"]);
     }
 }

@@ -5,17 +5,17 @@ use ralph_core::text::printable_line;
 use ralph_core::view::report::{Report, Row, Total};
 
 use crate::columns::{Cell, table};
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 use crate::units::{brief_duration, money, tokens};
 
 /// By task, by model, by day, and the sum.
-pub fn text(report: &Report, look: Look) -> String {
+pub fn text(report: &Report, style: TextStyle) -> String {
     let parts = [("TASK", &report.tasks), ("MODEL", &report.models), ("DAY (UTC)", &report.days)];
     let mut text = String::new();
     for (heading, rows) in parts {
         let rows: Vec<Vec<Cell>> = rows.iter().map(row).collect();
         let headings = [heading, "SESSIONS", "IN", "OUT", "TIME", "COST"];
-        text.push_str(&table(&headings, 0, &rows, look));
+        text.push_str(&table(&headings, 0, &rows, style));
         text.push('\n');
     }
     let total = &report.total;
@@ -25,7 +25,7 @@ pub fn text(report: &Report, look: Look) -> String {
     };
     text.push_str(&format!(
         "{} {}{}, {} tokens in, {} out, {}, {}\n",
-        look.paint(Meaning::Heading, "Total:"),
+        style.paint(Meaning::Heading, "Total:"),
         count(total.attempts, "attempt"),
         others,
         tokens(total.input_tokens),
@@ -106,6 +106,6 @@ DAY (UTC)   SESSIONS  IN   OUT  TIME    COST
 
 Total: 2 attempts, 12k tokens in, 400 out, 1m 35s, at least $0.25
 ";
-        assert_eq!(text(&report, Look::PLAIN), expected);
+        assert_eq!(text(&report, TextStyle::PLAIN), expected);
     }
 }

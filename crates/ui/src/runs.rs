@@ -5,7 +5,7 @@ use ralph_core::view::history::RunSummary;
 use serde::Serialize;
 
 use crate::columns::{self, Cell};
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 use crate::units::{brief_duration, money};
 
 /// Whether a run has ended.
@@ -30,10 +30,10 @@ pub struct RunRow {
 }
 
 /// The runs as a table, with times in a zone.
-pub fn table(rows: &[RunRow], zone: &Zone, look: Look) -> String {
+pub fn table(rows: &[RunRow], zone: &Zone, style: TextStyle) -> String {
     let headings = ["RUN", "STARTED", "TIME", "COMMAND", "DONE", "FAILED", "COST", "END"];
     let cells: Vec<Vec<Cell>> = rows.iter().map(|row| cells(row, zone)).collect();
-    columns::table(&headings, headings.len() - 1, &cells, look)
+    columns::table(&headings, headings.len() - 1, &cells, style)
 }
 
 fn cells(RunRow { summary, state }: &RunRow, zone: &Zone) -> Vec<Cell> {
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_run_is_a_line_with_its_local_time_and_its_end() {
-        let look = Look { color: false, width: Some(100) };
+        let style = TextStyle { color: false, width: Some(100) };
         let mut plan = row("r-bbbb2345", RunState::Interrupted, None);
         plan.summary.command = "plan".to_owned();
         plan.summary.cost_micro_usd = None;
@@ -128,6 +128,6 @@ mod tests {
             plan,
         ];
         let zone = Zone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
-        insta::assert_snapshot!(table(&rows, &zone, look));
+        insta::assert_snapshot!(table(&rows, &zone, style));
     }
 }

@@ -19,7 +19,7 @@ use ralph_core::view::{Reporter, RunView, words};
 
 use crate::line::wrap;
 use crate::plain::stream::Stream;
-use crate::style::Look;
+use crate::style::TextStyle;
 use crate::units::{duration, money, short_duration};
 
 const WIDTH: usize = 80;
@@ -102,7 +102,7 @@ impl<W: Write> SessionLog<W> {
 
     fn session_ended(&mut self, slot: SlotId, report: &SessionReport) {
         let Some(block) = self.blocks.get_mut(&slot) else { return };
-        let mut lines = block.stream.end(Look::PLAIN, None);
+        let mut lines = block.stream.end(TextStyle::PLAIN, None);
         block.usage = block.usage.plus(report.end.usage);
         if let Some(model) = &report.end.model {
             block.model = Some(model.clone());
@@ -119,7 +119,7 @@ impl<W: Write> SessionLog<W> {
 
     fn verified(&mut self, slot: SlotId, report: &VerifierReport) {
         let Some(block) = self.blocks.get_mut(&slot) else { return };
-        let lines = block.stream.end(Look::PLAIN, None);
+        let lines = block.stream.end(TextStyle::PLAIN, None);
         block.usage = block.usage.plus(report.end.usage);
         self.say(slot, lines);
         let time = short_duration(report.duration_ms);
@@ -303,7 +303,7 @@ impl<W: Write> Reporter for SessionLog<W> {
 
     fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
         let Some(block) = self.blocks.get_mut(&slot) else { return };
-        let lines = block.stream.event(event, false, Look::PLAIN, None);
+        let lines = block.stream.event(event, false, TextStyle::PLAIN, None);
         self.say(slot, lines);
     }
 

@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::line::{Line, field, paragraph};
 use crate::plain::start::plan;
 use crate::plain::summary::{cost, next_commands, rest};
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 use crate::units::{brief_duration, duration};
 
 /// Whether a run is active here.
@@ -98,10 +98,10 @@ pub struct StatusPage {
 
 impl StatusPage {
     /// The page as text.
-    pub fn text(&self, look: Look) -> String {
-        let mut lines = self.first_lines(look);
+    pub fn text(&self, style: TextStyle) -> String {
+        let mut lines = self.first_lines(style);
         let mut say =
-            |name: &str, text: &str| lines.extend(field(name, Meaning::Faint, text, look));
+            |name: &str, text: &str| lines.extend(field(name, Meaning::Faint, text, style));
         if let Some(run) = &self.run {
             say("run", &self.what(run));
         }
@@ -128,32 +128,32 @@ impl StatusPage {
             say("sandbox", level);
         }
         if let Some(error) = &self.last_error {
-            lines.extend(field("last error", Meaning::Bad, error, look));
+            lines.extend(field("last error", Meaning::Bad, error, style));
         }
-        self.lanes(&mut lines, look);
-        self.questions(&mut lines, look);
-        self.waiting(&mut lines, look);
+        self.lanes(&mut lines, style);
+        self.questions(&mut lines, style);
+        self.waiting(&mut lines, style);
         if !self.commits.is_empty() {
-            lines.extend([String::new(), look.paint(Meaning::Heading, "Recent commits")]);
+            lines.extend([String::new(), style.paint(Meaning::Heading, "Recent commits")]);
             for commit in &self.commits {
                 let line = Line::new().plain("  ").add(Meaning::Active, commit.short()).plain("  ");
-                lines.push(line.flexible(None, &commit.subject).show(look));
+                lines.push(line.flexible(None, &commit.subject).show(style));
             }
         }
         if !self.next.is_empty() {
             lines.push(String::new());
-            lines.extend(next_commands(&self.next, look));
+            lines.extend(next_commands(&self.next, style));
         }
         lines.join("\n") + "\n"
     }
 
     /// The page in two or three lines: the state, what runs, the plan.
-    pub fn brief(&self, look: Look) -> Vec<String> {
-        let mut lines = self.first_lines(look);
+    pub fn brief(&self, style: TextStyle) -> Vec<String> {
+        let mut lines = self.first_lines(style);
         for now in self.now_doing() {
-            lines.extend(field("now", Meaning::Faint, &now, look));
+            lines.extend(field("now", Meaning::Faint, &now, style));
         }
-        lines.extend(field("plan", Meaning::Faint, &self.plan(), look));
+        lines.extend(field("plan", Meaning::Faint, &self.plan(), style));
         lines
     }
 
@@ -175,7 +175,7 @@ impl StatusPage {
         }
     }
 
-    fn first_lines(&self, look: Look) -> Vec<String> {
+    fn first_lines(&self, style: TextStyle) -> Vec<String> {
         let paused = self.run.as_ref().is_some_and(|run| run.paused);
         let cancelled = self.cancelled();
         let (meaning, text) = match self.state {
@@ -199,7 +199,7 @@ impl StatusPage {
                 None => (Meaning::Heading, "no run is active".to_owned()),
             },
         };
-        paragraph(0, Some(meaning), &text, look)
+        paragraph(0, Some(meaning), &text, style)
     }
 
     /// How soon the active runs stop, where they were cancelled. A run that has ended does not count.
@@ -245,11 +245,11 @@ impl StatusPage {
         }
     }
 
-    fn lanes(&self, lines: &mut Vec<String>, look: Look) {
+    fn lanes(&self, lines: &mut Vec<String>, style: TextStyle) {
         if self.lanes.is_empty() {
             return;
         }
-        lines.extend([String::new(), look.paint(Meaning::Heading, "Branches")]);
+        lines.extend([String::new(), style.paint(Meaning::Heading, "Branches")]);
         let word = |lane: &LaneStatus| match (&lane.state, &lane.outcome) {
             (State::Running { .. }, _) => match lane.cancel {
                 Some(cancel) => (Meaning::Warning, words::cancel(cancel, 1).to_lowercase()),
@@ -279,38 +279,38 @@ impl StatusPage {
                 lane.total,
                 cost.unwrap_or_default()
             ));
-            lines.push(line.show(look));
+            lines.push(line.show(style));
             if let Some(error) = &lane.last_error {
-                lines.extend(paragraph(4, Some(Meaning::Bad), error, look));
+                lines.extend(paragraph(4, Some(Meaning::Bad), error, style));
             }
         }
     }
 
-    fn waiting(&self, lines: &mut Vec<String>, look: Look) {
+    fn waiting(&self, lines: &mut Vec<String>, style: TextStyle) {
         if self.waiting.is_empty() {
             return;
         }
-        lines.extend([String::new(), look.paint(Meaning::Heading, "Waiting for you")]);
+        lines.extend([String::new(), style.paint(Meaning::Heading, "Waiting for you")]);
         for waiting in &self.waiting {
             let name = Line::new().plain("  ").add(Meaning::Name, waiting.task.as_str());
-            lines.push(name.show(look));
-            lines.extend(paragraph(4, None, &waiting.reason, look));
+            lines.push(name.show(style));
+            lines.extend(paragraph(4, None, &waiting.reason, style));
             let command = format!("    ralph task show {}", waiting.task);
-            lines.push(Line::new().add(Meaning::Tool, command).show(look));
+            lines.push(Line::new().add(Meaning::Tool, command).show(style));
         }
     }
 
-    fn questions(&self, lines: &mut Vec<String>, look: Look) {
+    fn questions(&self, lines: &mut Vec<String>, style: TextStyle) {
         if self.questions.is_empty() {
             return;
         }
-        lines.extend([String::new(), look.paint(Meaning::Heading, "Questions")]);
+        lines.extend([String::new(), style.paint(Meaning::Heading, "Questions")]);
         for question in &self.questions {
             let name = Line::new().plain("  ").add(Meaning::Name, question.task.as_str());
-            lines.push(name.plain("  asks").show(look));
-            lines.extend(paragraph(4, None, &question.text, look));
+            lines.push(name.plain("  asks").show(style));
+            lines.extend(paragraph(4, None, &question.text, style));
             let command = format!("    ralph answer {} \"…\"", question.id);
-            lines.push(Line::new().add(Meaning::Tool, command).show(look));
+            lines.push(Line::new().add(Meaning::Tool, command).show(style));
         }
     }
 }

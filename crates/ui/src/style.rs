@@ -62,14 +62,14 @@ impl Meaning {
 
 /// Whether text is colored, and how wide it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct TextStyle {
     /// Colors or none.
     pub color: bool,
     /// The width of the terminal; `None` when it is not one, and then nothing is cut.
     pub width: Option<usize>,
 }
 
-impl Look {
+impl TextStyle {
     /// No colors, no cutting: for files, pipes and tests.
     pub const PLAIN: Self = Self { color: false, width: None };
 
@@ -113,7 +113,7 @@ mod tests {
     /// F60: text in white or black vanishes on a light or a dark theme.
     #[test]
     fn no_meaning_is_white_or_black() {
-        let look = Look { color: true, width: None };
+        let style = TextStyle { color: true, width: None };
         for meaning in [
             Meaning::Good,
             Meaning::Bad,
@@ -127,11 +127,11 @@ mod tests {
             Meaning::Model,
             Meaning::Tool,
         ] {
-            let painted = look.paint(meaning, "x");
+            let painted = style.paint(meaning, "x");
             for code in ["[30m", "[37m", "[90m", "[97m", "[40m", "[47m"] {
                 assert!(!painted.contains(code), "{meaning:?} {painted:?}");
             }
         }
-        assert_eq!(look.paint(Meaning::Speech, "x"), "x");
+        assert_eq!(style.paint(Meaning::Speech, "x"), "x");
     }
 }

@@ -115,8 +115,8 @@ fn list(open: &[Question], json: bool, context: &mut Context<'_>) -> Done {
             ]
         })
         .collect();
-    let look = context.out.look;
-    context.out.data(table(&["ID", "TASK", "AGE", "QUESTION"], 3, &rows, look))?;
+    let style = context.out.style;
+    context.out.data(table(&["ID", "TASK", "AGE", "QUESTION"], 3, &rows, style))?;
     context.out.note("answer one with: ralph answer ID \"TEXT\"");
     Ok(())
 }

@@ -93,7 +93,7 @@ pub(crate) fn cmd_diff(args: &DiffArgs, context: &mut Context<'_>) -> Done {
         Work::Trees { .. } => Git::plumbing(&folder, &["diff"]),
     };
     // No program of the repository is started for it.
-    let color = if context.out.look.color { "--color=always" } else { "--color=never" };
+    let color = if context.out.style.color { "--color=always" } else { "--color=never" };
     for option in ["--find-renames", "--no-ext-diff", "--no-textconv", color] {
         call = call.arg(option);
     }
@@ -186,7 +186,7 @@ fn of_task(id: &TaskId, context: &mut Context<'_>) -> Result<(PathBuf, Work), Cl
 /// The running session, or else the last iteration that committed.
 fn newest(context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
     let project = context.project()?;
-    let run_files = RunFiles::look(context)?;
+    let run_files = RunFiles::read(context)?;
     if run_files.holder.is_some() {
         let tasks = under_way(&run_files.journal()?);
         let mut store = context.reader()?;

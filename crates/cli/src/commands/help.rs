@@ -20,7 +20,7 @@ pub(crate) fn cmd_help(args: &HelpArgs, context: &mut Context<'_>) -> Done {
         return Ok(context.out.data(Exit::table())?);
     }
     let help = find(&args.topic)?.render_long_help();
-    let text = if context.out.look.color { help.ansi().to_string() } else { help.to_string() };
+    let text = if context.out.style.color { help.ansi().to_string() } else { help.to_string() };
     Ok(context.out.data(text)?)
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn cmd_hook(args: &HookArgs, context: &mut Context<'_>) -> Done {
     };
     // A failing hook would fail the agent's session, so errors are only warnings.
     if let Err(error) = done {
-        let word = context.out.message_look.paint(Meaning::Warning, "warning:");
+        let word = context.out.message_style.paint(Meaning::Warning, "warning:");
         context.out.error(format!("{word} {}", error.message()));
     }
     if args.event == HookEvent::PreCompact {

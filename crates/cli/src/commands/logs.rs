@@ -113,7 +113,7 @@ impl LogsArgs {
 
 /// The newest run of this worktree.
 fn newest(context: &mut Context<'_>) -> Result<(RunLogs, Vec<RunEvent>), CliError> {
-    let run_files = RunFiles::look(context)?;
+    let run_files = RunFiles::read(context)?;
     let journal = run_files.journal()?;
     if let Some(logs) = run_files.logs.filter(|_| !journal.is_empty()) {
         return Ok((logs, journal));
@@ -154,7 +154,7 @@ fn part(number: u32, journal: &[RunEvent], run: Option<&str>) -> Result<Part, Cl
 /// The look of a run on stdout: here the run is the data.
 fn options(context: &Context<'_>) -> Result<Options, CliError> {
     let options = launch::display_options(&context.project()?, context);
-    Ok(Options { look: context.out.look, progress: context.out.look.is_terminal(), ..options })
+    Ok(Options { style: context.out.style, progress: context.out.style.is_terminal(), ..options })
 }
 
 /// The agents whose output the logs of a run hold.

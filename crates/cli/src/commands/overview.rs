@@ -15,13 +15,13 @@ pub(crate) fn cmd_overview(context: &mut Context<'_>) -> Done {
         let steps = [("git init", "create one here"), ("ralph demo", "see ralph at work first")];
         return next(context, &steps.map(|(command, why)| (command.to_owned(), why.into())));
     }
-    let run_files = RunFiles::look(context)?;
+    let run_files = RunFiles::read(context)?;
     let journal = run_files.journal()?;
     let run = (!journal.is_empty()).then(|| RunView::of(&journal));
     let nothing_yet = run.is_none();
     let page = status_query::page(&run_files, run, context)?;
-    let look = context.out.look;
-    for line in page.brief(look) {
+    let style = context.out.style;
+    for line in page.brief(style) {
         context.out.line(line)?;
     }
     let mut steps = status_query::steps(&page, context)?;
@@ -32,13 +32,13 @@ pub(crate) fn cmd_overview(context: &mut Context<'_>) -> Done {
 }
 
 fn next(context: &mut Context<'_>, steps: &[NextStep]) -> Done {
-    let look = context.out.look;
+    let style = context.out.style;
     let width = steps.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
     context.out.line("")?;
     for (command, why) in steps {
         let line = Line::new().plain("  ").add(Meaning::Name, format!("{command:<width$}"));
         let line = line.plain("  ").flexible(Some(Meaning::Faint), why);
-        context.out.line(line.show(look))?;
+        context.out.line(line.show(style))?;
     }
     Ok(())
 }

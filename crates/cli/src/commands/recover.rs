@@ -81,9 +81,9 @@ fn list(json: bool, project: &Project, context: &mut Context<'_>) -> Done {
             ]
         })
         .collect();
-    let look = context.out.look;
+    let style = context.out.style;
     let headings = ["TASK", "ATTEMPT", "AGE", "FILES", "SUBJECT"];
-    context.out.data(table(&headings, 4, &rows, look))?;
+    context.out.data(table(&headings, 4, &rows, style))?;
     context.out.note("restore one: ralph recover TASK [--attempt N]");
     Ok(())
 }

@@ -62,8 +62,8 @@ pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
         context.out.note("Nothing to report yet");
         return Ok(());
     }
-    let look = context.out.look;
-    Ok(context.out.data(ralph_ui::report::text(&report, look))?)
+    let style = context.out.style;
+    Ok(context.out.data(ralph_ui::report::text(&report, style))?)
 }
 
 /// The journals that are kept.

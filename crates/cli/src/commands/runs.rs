@@ -69,8 +69,8 @@ pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
         return Ok(());
     }
     let zone = launch::display_options(&context.project()?, context).zone;
-    let look = context.out.look;
-    context.out.data(table(&rows, &zone, look))?;
+    let style = context.out.style;
+    context.out.data(table(&rows, &zone, style))?;
     let more = kept.len().saturating_sub(rows.len());
     if more > 0 && !args.all {
         context.out.note(format!("{more} more: ralph runs --all"));

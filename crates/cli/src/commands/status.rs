@@ -32,7 +32,7 @@ pub(crate) fn cmd_status(args: &StatusArgs, context: &mut Context<'_>) -> Done {
     {
         return watch(&lines, args.json, context);
     }
-    let run_files = RunFiles::look(context)?;
+    let run_files = RunFiles::read(context)?;
     let journal = run_files.journal()?;
     let run = (!journal.is_empty()).then(|| RunView::of(&journal));
     let page = status_query::page(&run_files, run, context)?;
@@ -44,10 +44,10 @@ pub(crate) fn cmd_status(args: &StatusArgs, context: &mut Context<'_>) -> Done {
 }
 
 fn print(page: &StatusPage, json: bool, context: &mut Context<'_>) -> Done {
-    let look = context.out.look;
+    let style = context.out.style;
     match json {
         true => context.out.json(page)?,
-        false => context.out.data(page.text(look))?,
+        false => context.out.data(page.text(style))?,
     }
     Ok(())
 }
@@ -58,7 +58,7 @@ fn watch(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Don
     let mut view = RunView::default();
     let mut shown: Option<StatusPage> = None;
     let mut screen = Screen { rows: 0 };
-    let is_terminal = context.out.look.is_terminal() && !context.environment.is_dumb;
+    let is_terminal = context.out.style.is_terminal() && !context.environment.is_dumb;
     loop {
         let first = lines.recv_timeout(Duration::from_secs(1));
         let over = matches!(first, Err(RecvTimeoutError::Disconnected));
@@ -70,7 +70,7 @@ fn watch(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Don
             Some(page) if news.is_empty() && !over => {
                 StatusPage { now: clock::now(), ..page.clone() }
             }
-            _ => look(&view, context)?,
+            _ => status_page(&view, context)?,
         };
         if json {
             if !news.is_empty() {
@@ -89,8 +89,8 @@ fn watch(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Don
     }
 }
 
-fn look(view: &RunView, context: &mut Context<'_>) -> Result<StatusPage, CliError> {
-    let run_files = RunFiles::look(context)?;
+fn status_page(view: &RunView, context: &mut Context<'_>) -> Result<StatusPage, CliError> {
+    let run_files = RunFiles::read(context)?;
     let mut page = status_query::page(&run_files, Some(view.clone()), context)?;
     page.next.retain(|command| command != "ralph status --watch");
     Ok(page)
@@ -110,7 +110,7 @@ impl Screen {
         }
         self.rows = 0;
         // Rows beyond the screen cannot be rewritten in place.
-        for line in page.text(context.out.look).lines().take(height.saturating_sub(1)) {
+        for line in page.text(context.out.style).lines().take(height.saturating_sub(1)) {
             text.push_str(line);
             text.push_str("\u{1b}[K\n");
             self.rows += 1;

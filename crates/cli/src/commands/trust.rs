@@ -11,7 +11,7 @@ use ralph_engine::project::Project;
 use ralph_engine::trust::{clone_source, version};
 use ralph_engine::untrusted;
 use ralph_engine::vcs::text_patch;
-use ralph_ui::style::{Look, Meaning};
+use ralph_ui::style::{Meaning, TextStyle};
 
 use crate::error::{CliError, Done};
 use crate::trust::{self, Decision};
@@ -199,7 +199,7 @@ fn nothing(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done 
         _ => "This repository was created here, so its files are yours.",
     };
     context.out.line(format!("{why} These files decide what ralph runs:"))?;
-    for line in trust::show(&state.decisions, context.out.look) {
+    for line in trust::show(&state.decisions, context.out.style) {
         context.out.line(line)?;
     }
     Ok(())
@@ -207,15 +207,15 @@ fn nothing(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done 
 
 /// Shows what the user is about to approve.
 fn describe(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
-    let look = context.out.look;
+    let style = context.out.style;
     if asks {
         let what = match &state.from {
             Some(from) => format!("This clone of {}", printable_line(from)),
             None => "This repository".to_owned(),
         };
         let heading = format!("{what} has files that decide what ralph runs:");
-        context.out.line(look.paint(Meaning::Heading, heading))?;
-        for line in trust::show(&state.decisions, look) {
+        context.out.line(style.paint(Meaning::Heading, heading))?;
+        for line in trust::show(&state.decisions, style) {
             context.out.line(line)?;
         }
     }
@@ -223,7 +223,7 @@ fn describe(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
         if at > 0 || asks {
             context.out.line("")?;
         }
-        for line in difference(one, look)? {
+        for line in difference(one, style)? {
             context.out.line(line)?;
         }
     }
@@ -231,13 +231,13 @@ fn describe(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
 }
 
 /// A file that waits for approval, with its diff from the version that ralph uses.
-fn difference(one: &Waiting, look: Look) -> Result<Vec<String>, CliError> {
-    let name = look.paint(Meaning::Heading, printable_line(title(&one.name)));
+fn difference(one: &Waiting, style: TextStyle) -> Result<Vec<String>, CliError> {
+    let name = style.paint(Meaning::Heading, printable_line(title(&one.name)));
     let Some((used, now)) = &one.versions else {
         let see = format!("git log -p -2 -- {}", one.name);
         return Ok(vec![
             format!("{name}: a session changed this protected file"),
-            format!("  see the change: {}", look.paint(Meaning::Name, see)),
+            format!("  see the change: {}", style.paint(Meaning::Name, see)),
         ]);
     };
     let says = match (used, now) {
@@ -265,7 +265,7 @@ fn difference(one: &Waiting, look: Look) -> Result<Vec<String>, CliError> {
             Some(b'@') => Meaning::Faint,
             _ => return format!("  {}", printable_line(line)),
         };
-        format!("  {}", look.paint(meaning, printable_line(line)))
+        format!("  {}", style.paint(meaning, printable_line(line)))
     }));
     Ok(lines)
 }
@@ -281,7 +281,7 @@ fn list(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done {
     if json_wanted {
         return Ok(context.out.json(&json(state, false))?);
     }
-    let look = context.out.look;
+    let style = context.out.style;
     let says = match (state.trust_state, &state.from) {
         (TrustState::Asks, Some(from)) => {
             format!("This clone of {} is not approved: ralph trust", printable_line(from))
@@ -298,11 +298,11 @@ fn list(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done {
         }
     };
     context.out.line(says)?;
-    for line in trust::show(&state.decisions, look) {
+    for line in trust::show(&state.decisions, style) {
         context.out.line(line)?;
     }
     for one in &state.waiting {
-        let word = look.paint(Meaning::Warning, "waits");
+        let word = style.paint(Meaning::Warning, "waits");
         let name = printable_line(title(&one.name));
         context.out.line(format!("  {word}  {name}: a session changed it (ralph trust)"))?;
     }

@@ -67,8 +67,8 @@ pub(super) fn reporters(
         }
         (Shown::Plain, Some(shared)) => {
             let mut options = options(project, context);
-            options.look.width =
-                options.look.width.map(|width| width.saturating_sub(shared.margin));
+            options.style.width =
+                options.style.width.map(|width| width.saturating_sub(shared.margin));
             // Several runs share the screen, so none of them may rewrite its last line.
             options.progress = false;
             let reporter = PlainReporter::new(shared.writer(), options);
@@ -90,15 +90,15 @@ pub(super) fn reporters(
 
 /// How runs look on this terminal.
 pub(crate) fn options(project: &Project, context: &Context<'_>) -> Options {
-    let look = context.out.message_look;
+    let style = context.out.message_style;
     Options {
-        look,
+        style,
         verbosity: match (context.global.quiet, context.global.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
         },
-        progress: look.width.is_some() && !context.environment.is_dumb,
+        progress: style.width.is_some() && !context.environment.is_dumb,
         zone: clock::zone(),
         root: project.worktree.display().to_string(),
     }

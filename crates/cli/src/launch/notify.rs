@@ -69,7 +69,7 @@ pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, C
             let spd = find("spd-say").map(Channel::SpdSay);
             spd.or_else(|| find("espeak-ng").map(Channel::EspeakNg))
         };
-        let terminal = context.out.message_look.width.is_some();
+        let terminal = context.out.message_style.width.is_some();
         if voice.is_none() {
             let (names, remedy) = if cfg!(target_os = "macos") {
                 ("say was not found", "put /usr/bin on PATH")
@@ -132,10 +132,10 @@ pub(super) fn notifier(
 
 /// Prints a warning outside of the displays; `-q` silences it.
 fn warn(context: &Context<'_>) -> Warn {
-    let (look, quiet) = (context.out.message_look, context.global.quiet);
+    let (style, quiet) = (context.out.message_style, context.global.quiet);
     Box::new(move |text| {
         if !quiet {
-            let word = look.paint(Meaning::Warning, "warning:");
+            let word = style.paint(Meaning::Warning, "warning:");
             let _ = writeln!(io::stderr(), "{word} {text}");
         }
     })

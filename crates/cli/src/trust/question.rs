@@ -11,7 +11,7 @@ use ralph_engine::asking::{self, Typed};
 use ralph_engine::project::Project;
 use ralph_engine::trust::{clone_source, name_of, version};
 use ralph_ui::line::{Line, wrap};
-use ralph_ui::style::{Look, Meaning};
+use ralph_ui::style::{Meaning, TextStyle};
 
 use crate::config::{Config, Origin, key};
 use crate::error::{CliError, Done};
@@ -87,16 +87,16 @@ fn settings(config: &Config) -> Vec<String> {
 }
 
 /// The decisions as lines for a terminal. Nothing is truncated: the end of a command runs, too.
-pub(crate) fn show(decisions: &[Decision], look: Look) -> Vec<String> {
+pub(crate) fn show(decisions: &[Decision], style: TextStyle) -> Vec<String> {
     let width = decisions.iter().map(|one| one.file.chars().count()).max().unwrap_or(0).min(30);
     let mut lines = Vec::new();
     for Decision { file, says } in decisions {
-        let room = look.width.map(|all| all.saturating_sub(width + 4).max(20));
+        let room = style.width.map(|all| all.saturating_sub(width + 4).max(20));
         let all = says.iter().flat_map(|said| wrap(&printable_line(said), room));
         for (at, said) in all.enumerate() {
             let file = if at == 0 { file.as_str() } else { "" };
             let line = Line::new().plain("  ").add(Meaning::Name, format!("{file:<width$}"));
-            lines.push(format!("{}  {said}", line.show(look)));
+            lines.push(format!("{}  {said}", line.show(style)));
         }
     }
     lines
@@ -127,10 +127,10 @@ pub(crate) fn require(context: &mut Context<'_>) -> Done {
     };
     let heading = context
         .out
-        .message_look
+        .message_style
         .paint(Meaning::Heading, format!("{what} has files that decide what ralph runs:"));
     context.out.error(heading);
-    for line in show(&decisions, context.out.message_look) {
+    for line in show(&decisions, context.out.message_style) {
         context.out.error(line);
     }
     match ask("Trust them from now on?", context)? {
@@ -192,7 +192,7 @@ fn refusal(decisions: &[Decision], from: Option<&str>, context: &Context<'_>) ->
         named(decisions)
     );
     CliError::failed(text)
-        .excerpt(show(decisions, context.out.message_look).join("\n"))
+        .excerpt(show(decisions, context.out.message_style).join("\n"))
         .hint("review and approve them: ralph trust")
         .hint("in a script: ralph trust --yes, the option --trust, or RALPH_TRUST=1")
 }

@@ -287,9 +287,9 @@ result '<task-done>mine</task-done>'
     pub(crate) fn picture(&self) -> Picture {
         let mut all = Picture::new();
         for folder in ["outside", "home", "bin", "other"] {
-            look(&self.path(folder), &mut all);
+            collect(&self.path(folder), &mut all);
         }
-        look(Path::new("/etc"), &mut all);
+        collect(Path::new("/etc"), &mut all);
         for path in [self.env.folder(), self.env.folder().parent().unwrap()] {
             let names = fs::read_dir(path).unwrap().flatten().map(|entry| entry.file_name());
             all.extend(names.filter(|_| path == self.env.folder()).map(|name| {
@@ -339,7 +339,7 @@ impl Drop for World {
 /// What a file was like.
 pub(crate) type Picture = BTreeMap<PathBuf, String>;
 
-fn look(path: &Path, all: &mut Picture) {
+fn collect(path: &Path, all: &mut Picture) {
     let Ok(found) = fs::symlink_metadata(path) else { return };
     // The time of its last change tells of modes and attributes too.
     let changed = (found.ctime(), found.ctime_nsec(), found.mtime());
@@ -348,7 +348,7 @@ fn look(path: &Path, all: &mut Picture) {
     all.insert(path.to_owned(), line);
     if found.is_dir() {
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            look(&entry.path(), all);
+            collect(&entry.path(), all);
         }
     }
 }
@@ -543,14 +543,14 @@ fn victim(base: &Path, who: Who, number: &str, secret: &str) -> Child {
 /// The names of everything below a folder.
 pub(crate) fn names_below(folder: &Path) -> Vec<String> {
     let mut all = Picture::new();
-    look(folder, &mut all);
+    collect(folder, &mut all);
     all.keys().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()
 }
 
 /// The modes of all files below a folder, and not of folders.
 pub(crate) fn modes_below(folder: &Path) -> Vec<(PathBuf, u32)> {
     let mut all = Picture::new();
-    look(folder, &mut all);
+    collect(folder, &mut all);
     let mode = |path: PathBuf| {
         let found = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
         Some((path, found.mode()))
@@ -561,7 +561,7 @@ pub(crate) fn modes_below(folder: &Path) -> Vec<(PathBuf, u32)> {
 /// The first file of this name below a folder.
 pub(crate) fn find_below(folder: &Path, name: &str) -> Option<PathBuf> {
     let mut all = Picture::new();
-    look(folder, &mut all);
+    collect(folder, &mut all);
     all.into_keys().find(|path| path.ends_with(name))
 }
 

@@ -80,7 +80,7 @@ const READERS: [(&str, &str); 31] = [
     ("engine/src/sandbox/state.rs", "opens as untrusted does, and keeps the time"),
     ("engine/src/socket/session.rs", "makes a new file only"),
     ("engine/src/vcs/sandboxed.rs", "makes a new file only"),
-    ("engine/src/vcs/look.rs", "runs in the sandbox"),
+    ("engine/src/vcs/inspect.rs", "runs in the sandbox"),
     ("engine/src/vcs/scratch.rs", "the index, which it copies with its time"),
     ("engine/src/vcs/worktree/equip.rs", "the user's own list of ignored files"),
     ("cli/src/commands/config.rs", "a file that the user names"),

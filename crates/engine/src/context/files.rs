@@ -124,14 +124,14 @@ impl Skills {
     pub fn discover(folders: &[PathBuf]) -> Self {
         let mut skills = Self::default();
         for folder in folders {
-            skills.look_into(folder);
+            skills.search_in(folder);
         }
         skills.found.sort_by(|a, b| a.name.cmp(&b.name));
         skills.found.dedup_by(|later, first| later.name == first.name);
         skills
     }
 
-    fn look_into(&mut self, folder: &Path) {
+    fn search_in(&mut self, folder: &Path) {
         let mut folders: Vec<PathBuf> = match std::fs::read_dir(folder) {
             Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => vec![],

@@ -14,20 +14,20 @@
 //! | `transport` | chooses a transport, sends requests, retries |
 //! | `server` | the kind of a server, the address of its API, and its token |
 //! | `answer` | answers, and what a refusal means |
-//! | `look` | which transport ralph would use, for users who ask |
+//! | `transport_report` | which transport ralph would use, for users who ask |
 //! | `manual` | the command or link for you |
 
 mod answer;
-mod look;
 mod manual;
 mod remote_forge;
 mod server;
 mod transport;
+mod transport_report;
 
-pub use look::Looked;
 pub(crate) use manual::quoted;
 pub use remote_forge::{Place, RemoteForge, Retry};
 pub(crate) use transport::paused;
+pub use transport_report::TransportReport;
 
 /// Reads an answer, and what a refusal means.
 #[cfg(any(test, feature = "fuzzing"))]

@@ -121,22 +121,22 @@ impl PlanFile {
 
     /// The task that an item is known to be.
     pub fn id_of(&self, item: usize, read: &Read) -> Option<TaskId> {
-        let (look, _) = self.remembered()?;
-        let place = markdown::identify(&look.known(), &read.doc).items.get(item).copied()??;
-        look.ids.get(place).cloned()
+        let (synced, _) = self.remembered()?;
+        let place = markdown::identify(&synced.known(), &read.doc).items.get(item).copied()??;
+        synced.ids.get(place).cloned()
     }
 
     /// Remembers a snapshot. `session` when a session is about to begin.
-    pub fn remember(&self, look: &Snapshot, session: bool) -> io::Result<()> {
+    pub fn remember(&self, synced: &Snapshot, session: bool) -> io::Result<()> {
         std::fs::create_dir_all(&self.state)?;
         let stored = Stored {
             v: VERSION,
-            text: look.text.clone(),
-            ids: look.ids.clone(),
+            text: synced.text.clone(),
+            ids: synced.ids.clone(),
             name: Some(self.key()),
             session,
-            left: look.left.clone(),
-            held: look.held.clone(),
+            left: synced.left.clone(),
+            held: synced.held.clone(),
         };
         write_privately(&self.memory(), &serde_json::to_string(&stored).map_err(io::Error::other)?)
     }

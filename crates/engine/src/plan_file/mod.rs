@@ -45,7 +45,7 @@ pub use lane::PlanLane;
 pub use left::Left;
 pub use memory::Snapshot;
 pub use preview::Preview;
-pub use reconcile::{Look, ReconcileError, has_no_tasks, why_no_tasks};
+pub use reconcile::{ReconcileError, SyncedPlan, has_no_tasks, why_no_tasks};
 pub use session::{Book, DONE_MARKER, Requested, Verdicts};
 
 /// How often a file that is missing or empty is looked at again, and after how long: a second in all. On a

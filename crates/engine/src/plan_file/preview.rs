@@ -31,9 +31,9 @@ impl PlanFile {
     ) -> Result<Option<Preview>, ReconcileError> {
         let Some(read) = self.read()? else { return Ok(None) };
         let tasks = tasks_of(self, store)?;
-        let known = self.remembered().map(|(look, _)| look);
+        let known = self.remembered().map(|(synced, _)| synced);
         let ids: Vec<Option<&TaskId>> = match &known {
-            Some(look) => look.ids_in(&read.doc),
+            Some(synced) => synced.ids_in(&read.doc),
             None => vec![None; read.doc.items.len()],
         };
         let (parents, standings) = (read.doc.parents(), read.doc.standings());
@@ -61,7 +61,7 @@ impl PlanFile {
                 next = next.or(Some(index));
             }
         }
-        let left = known.iter().flat_map(|look| &look.left);
+        let left = known.iter().flat_map(|synced| &synced.left);
         counts.waiting += left.filter(|left| is_undecided(left, &tasks)).count() as u64;
         let absent = has_no_tasks(&read.text, &read.doc);
         let survey = Survey {

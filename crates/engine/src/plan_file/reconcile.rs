@@ -42,7 +42,7 @@ pub enum ReconcileError {
 
 /// A plan file and the store, synchronized.
 #[derive(Debug, Clone)]
-pub struct Look {
+pub struct SyncedPlan {
     /// The file, and which task each item is.
     pub plan: Snapshot,
     /// The tasks as the store has them.
@@ -51,7 +51,7 @@ pub struct Look {
     pub taken_back: Vec<String>,
 }
 
-impl Look {
+impl SyncedPlan {
     /// The tasks that could be worked on, in the order of the file.
     pub fn open(&self) -> impl Iterator<Item = (usize, &Task)> {
         let (parents, standings) = (self.plan.doc.parents(), self.plan.doc.standings());
@@ -120,7 +120,7 @@ impl PlanFile {
         ids: &mut Ids,
         by: &Actor,
         now: Timestamp,
-    ) -> Result<Option<Look>, ReconcileError> {
+    ) -> Result<Option<SyncedPlan>, ReconcileError> {
         let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
         let _turn = self.turn();
         let mut taken_back = Vec::new();
@@ -160,10 +160,10 @@ impl PlanFile {
             }
             meeting.update_store(store, by, now)?;
             meeting.follow_marks(store, by, now)?;
-            let Some(look) = meeting.write_back()? else { continue };
-            self.remember(&look.plan, false).map_err(failed)?;
+            let Some(synced) = meeting.write_back()? else { continue };
+            self.remember(&synced.plan, false).map_err(failed)?;
             let tasks = tasks_of(self, store)?;
-            return Ok(Some(Look { tasks, taken_back, ..look }));
+            return Ok(Some(SyncedPlan { tasks, taken_back, ..synced }));
         }
         Err(PlanFileError::Restless { path: self.path.clone() }.into())
     }
@@ -306,23 +306,23 @@ impl<'a> Meeting<'a> {
     ) -> Result<Self, ReconcileError> {
         let tasks = tasks_of(plan, store)?;
         let (mut known, cut_off) = match &before {
-            Some((look, session)) => (look.known(), *session),
+            Some((synced, session)) => (synced.known(), *session),
             None => (known_from(&tasks), false),
         };
-        let mut left = before.as_ref().map(|(look, _)| look.left.clone()).unwrap_or_default();
-        let held = before.as_ref().map(|(look, _)| look.held.clone()).unwrap_or_default();
+        let mut left = before.as_ref().map(|(synced, _)| synced.left.clone()).unwrap_or_default();
+        let held = before.as_ref().map(|(synced, _)| synced.held.clone()).unwrap_or_default();
         let standings = read.doc.standings();
         left.retain(|left| is_undecided(left, &tasks));
-        if let Some((look, _)) = &before {
-            let back = look.known_left(&tasks).into_iter().filter(|known| {
-                left.iter().any(|left| left.id == known.id) && !look.ids.contains(&known.id)
+        if let Some((synced, _)) = &before {
+            let back = synced.known_left(&tasks).into_iter().filter(|known| {
+                left.iter().any(|left| left.id == known.id) && !synced.ids.contains(&known.id)
             });
             known.extend(back);
         }
         let same = !cut_off
-            && before.as_ref().is_some_and(|(look, _)| {
-                let mut ids = look.ids.iter().zip(&standings);
-                look.text == read.text
+            && before.as_ref().is_some_and(|(synced, _)| {
+                let mut ids = synced.ids.iter().zip(&standings);
+                synced.text == read.text
                     && ids.all(|(id, at)| *at == ItemState::Dropped || tasks.contains_key(id))
             });
         let identified = identify(&known, &read.doc);
@@ -362,11 +362,11 @@ impl<'a> Meeting<'a> {
             left,
             back,
             held,
-            cut_off: before.as_ref().filter(|_| cut_off).map(|(look, _)| look.clone()),
+            cut_off: before.as_ref().filter(|_| cut_off).map(|(synced, _)| synced.clone()),
             same,
-            status: before.filter(|_| cut_off && read.doc.is_done()).and_then(|(look, _)| {
-                let then = look.doc.status_text().unwrap_or_default().to_owned();
-                (!look.doc.is_done()).then_some(then)
+            status: before.filter(|_| cut_off && read.doc.is_done()).and_then(|(synced, _)| {
+                let then = synced.doc.status_text().unwrap_or_default().to_owned();
+                (!synced.doc.is_done()).then_some(then)
             }),
             read,
             tasks,
@@ -531,7 +531,7 @@ impl<'a> Meeting<'a> {
     }
 
     /// Writes what the file lacks; `None` when it changed meanwhile.
-    fn write_back(self) -> Result<Option<Look>, ReconcileError> {
+    fn write_back(self) -> Result<Option<SyncedPlan>, ReconcileError> {
         let Self { plan, read: Read { text, doc }, ids, items, left, held, status, .. } = self;
         let ticks = items.iter().enumerate().filter(|(_, item)| **item == Item::Tick);
         let mut edits: Vec<Edit> =
@@ -550,7 +550,7 @@ impl<'a> Meeting<'a> {
             }
         };
         let plan = Snapshot { text: read.text, doc: read.doc, ids, left, held };
-        Ok(Some(Look { plan, tasks: HashMap::new(), taken_back: vec![] }))
+        Ok(Some(SyncedPlan { plan, tasks: HashMap::new(), taken_back: vec![] }))
     }
 }
 

@@ -40,20 +40,20 @@ impl World {
         std::fs::read_to_string(self.folder.path().join("plan.md")).unwrap()
     }
 
-    fn look(&mut self) -> Look {
+    fn sync(&mut self) -> SyncedPlan {
         let now = Timestamp::from_millis(0);
         self.plan.reconcile(&mut self.store, &mut self.ids, &self.by, now).unwrap().unwrap()
     }
 
     /// Each item with the status of its task.
     fn statuses(&mut self) -> Vec<Option<Status>> {
-        let look = self.look();
-        look.plan.ids.iter().map(|id| Some(look.tasks.get(id)?.status)).collect()
+        let synced = self.sync();
+        synced.plan.ids.iter().map(|id| Some(synced.tasks.get(id)?.status)).collect()
     }
 
     /// A session that makes `text` of the file, and what is decided: `done` is, and nothing else.
     fn session(&mut self, text: &str, done: &[&TaskId]) -> (Requested, Vec<String>) {
-        let start = self.look();
+        let start = self.sync();
         self.plan.remember(&start.plan, true).unwrap();
         self.write(text);
         let asked = self.plan.requests(&start.plan, None).unwrap();
@@ -76,9 +76,9 @@ fn a_task_that_the_user_marks_waits_until_the_mark_is_gone() {
     let waits = [Some(Status::Done), Some(Status::Waiting), Some(Status::Pending)];
     assert_eq!(world.statuses(), waits);
     assert_eq!(world.statuses(), waits, "and still does at the next look");
-    let look = world.look();
-    assert_eq!(look.open().map(|(index, _)| index).collect::<Vec<_>>(), [2]);
-    assert_eq!(look.waiting("plan.md"), ["\"b\" ([!] in plan.md:2)"]);
+    let synced = world.sync();
+    assert_eq!(synced.open().map(|(index, _)| index).collect::<Vec<_>>(), [2]);
+    assert_eq!(synced.waiting("plan.md"), ["\"b\" ([!] in plan.md:2)"]);
     assert_eq!(world.text(), "- [x] a\n- [!] b\n- [ ] c\n");
     world.write("- [x] a\n- [ ] b\n- [ ] c\n");
     assert_eq!(world.statuses()[1], Some(Status::Pending));
@@ -87,7 +87,7 @@ fn a_task_that_the_user_marks_waits_until_the_mark_is_gone() {
 #[test]
 fn a_marked_task_that_the_user_takes_up_by_command_loses_its_mark() {
     let mut world = World::new("- [ ] a\n- [?] b\n");
-    let id = world.look().plan.ids[1].clone();
+    let id = world.sync().plan.ids[1].clone();
     let by = world.by.clone();
     world.store.reset(&id, &by, Timestamp::from_millis(0)).unwrap();
     assert_eq!(world.statuses()[1], Some(Status::Pending));
@@ -98,7 +98,7 @@ fn a_marked_task_that_the_user_takes_up_by_command_loses_its_mark() {
 fn a_reopened_task_has_an_open_box_and_stays_the_same_task() {
     let text = "- [x] a\n  - [x] a1\n  - [x] a2\n- [x] b\n";
     let mut world = World::new(text);
-    let before = world.look();
+    let before = world.sync();
     assert!(before.tasks.values().all(|task| task.status == Status::Done));
     let part = before.plan.ids[1].clone();
     let (by, now) = (world.by.clone(), Timestamp::from_millis(0));
@@ -106,7 +106,7 @@ fn a_reopened_task_has_an_open_box_and_stays_the_same_task() {
     assert!(plan.reopen(std::slice::from_ref(&part)).unwrap());
     assert_eq!(world.text(), "- [ ] a\n  - [ ] a1\n  - [x] a2\n- [x] b\n");
     world.store.reopen(std::slice::from_ref(&part), "why", &by, now).unwrap();
-    let after = world.look();
+    let after = world.sync();
     assert_eq!(after.plan.ids, before.plan.ids);
     let open: Vec<&TaskId> = after.open().map(|(_, task)| &task.id).collect();
     assert_eq!(open, [&part]);
@@ -118,12 +118,12 @@ fn a_reopened_task_has_an_open_box_and_stays_the_same_task() {
 fn a_dropped_task_is_no_task_and_comes_back_when_it_is_wanted() {
     let mut world = World::new("- [ ] a\n- [-] b\n- [-] c\n  - [ ] d\n");
     assert_eq!(world.statuses(), [Some(Status::Pending), None, None, None]);
-    let id = world.look().plan.ids[0].clone();
+    let id = world.sync().plan.ids[0].clone();
     world.write("- [-] a\n- [ ] b\n- [-] c\n  - [ ] d\n");
     assert_eq!(world.statuses()[..2], [Some(Status::Deleted), Some(Status::Pending)]);
     world.write("- [ ] a\n- [ ] b\n- [-] c\n  - [ ] d\n");
     assert_eq!(world.statuses()[..2], [Some(Status::Pending), Some(Status::Pending)]);
-    assert_eq!(world.look().plan.ids[0], id, "it is the same task");
+    assert_eq!(world.sync().plan.ids[0], id, "it is the same task");
 }
 
 #[test]
@@ -172,11 +172,11 @@ fn parts_of_what_a_session_drops_wait() {
 #[test]
 fn marks_of_a_session_that_was_cut_off_are_taken_back() {
     let mut world = World::new("- [ ] a\n- [ ] b\n- [!] c\n");
-    let start = world.look();
+    let start = world.sync();
     world.plan.remember(&start.plan, true).unwrap();
     world.write("- [x] a\n- [-] b\n- [ ] c\n- [x] d\n");
-    let look = world.look();
-    assert_eq!(look.taken_back, ["a", "d", "b", "c"]);
+    let synced = world.sync();
+    assert_eq!(synced.taken_back, ["a", "d", "b", "c"]);
     assert_eq!(world.text(), "- [ ] a\n- [ ] b\n- [!] c\n- [ ] d\n");
     let waits = Some(Status::Waiting);
     assert_eq!(world.statuses(), [Some(Status::Pending), waits, waits, Some(Status::Pending)]);
@@ -185,17 +185,17 @@ fn marks_of_a_session_that_was_cut_off_are_taken_back() {
 #[test]
 fn a_task_that_leaves_during_a_session_waits() {
     let mut world = World::new("- [ ] a\n- [ ] b\n");
-    let id = world.look().plan.ids[1].clone();
+    let id = world.sync().plan.ids[1].clone();
     world.session("- [ ] a\n", &[]);
-    let look = world.look();
-    assert_eq!(look.tasks[&id].status, Status::Waiting);
-    assert_eq!(look.waiting("plan.md"), [format!("\"b\" ({id}, removed from plan.md)")]);
+    let synced = world.sync();
+    assert_eq!(synced.tasks[&id].status, Status::Waiting);
+    assert_eq!(synced.waiting("plan.md"), [format!("\"b\" ({id}, removed from plan.md)")]);
 }
 
 #[test]
 fn a_linked_plan_is_refused_with_its_target() {
     let mut world = World::new("- [ ] a\n");
-    let look = world.look();
+    let synced = world.sync();
     let path = world.folder.path().join("plan.md");
     let secret = world.folder.path().join("secret");
     std::fs::write(&secret, "- [ ] a\n").unwrap();
@@ -208,14 +208,14 @@ fn a_linked_plan_is_refused_with_its_target() {
     let now = Timestamp::from_millis(0);
     let met = world.plan.reconcile(&mut world.store, &mut world.ids, &world.by, now);
     assert!(matches!(met, Err(ReconcileError::File(PlanFileError::Linked { .. }))));
-    assert!(world.plan.put_back(&look.plan.text).is_err());
+    assert!(world.plan.put_back(&synced.plan.text).is_err());
     assert_eq!(std::fs::read_to_string(&secret).unwrap(), "- [ ] a\n");
 }
 
 #[test]
 fn a_plan_that_a_session_turns_into_a_link_is_put_back_and_the_target_stays() {
     let mut world = World::new("- [ ] a\n- [ ] b\n");
-    let start = world.look();
+    let start = world.sync();
     world.plan.remember(&start.plan, true).unwrap();
     let (path, secret) = (world.folder.path().join("plan.md"), world.folder.path().join("secret"));
     std::fs::write(&secret, "- [x] a\n- [x] b\n").unwrap();
@@ -268,7 +268,7 @@ fn a_look_that_nobody_waits_for_takes_in_nothing() {
     // A change that had begun is undone, and the store works as before.
     stop.store(false, Ordering::Relaxed);
     store.heed(Some(stop));
-    let look = world.plan.reconcile(&mut store, &mut ids, &world.by, now).unwrap().unwrap();
-    assert_eq!(look.tasks.len(), 2);
+    let synced = world.plan.reconcile(&mut store, &mut ids, &world.by, now).unwrap().unwrap();
+    assert_eq!(synced.tasks.len(), 2);
     store.verify().unwrap();
 }

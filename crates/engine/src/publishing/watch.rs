@@ -63,7 +63,7 @@ impl Outlet<'_> {
         let mut was_green = false;
         for asked in 0.. {
             let is_late = now() >= until;
-            match self.look(branch, number, page, (&tip, is_late)) {
+            match self.feedback(branch, number, page, (&tip, is_late)) {
                 // A check that runs after the others may not have started.
                 Ok(Some(watched)) if watched.is_green() && !was_green && !is_late => {
                     was_green = true;
@@ -85,7 +85,7 @@ impl Outlet<'_> {
     }
 
     /// Asks once; `None` means ask again.
-    fn look(
+    fn feedback(
         &self,
         branch: &str,
         number: u64,

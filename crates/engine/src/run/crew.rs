@@ -24,7 +24,7 @@ use super::store_file::StoreFile;
 use super::surroundings::Surroundings;
 use super::workspace::Workspace;
 use crate::entropy::Ids;
-use crate::plan_file::{Look, Requested};
+use crate::plan_file::{Requested, SyncedPlan};
 use crate::ports::{Candidate, GitError, Peek, RunBase, Store, StoreError};
 use crate::process::Stop;
 use crate::trust::SessionWatch;
@@ -121,7 +121,7 @@ pub(super) struct SlotKit {
     /// The look at the plan that its session was shown.
     pub(super) peek: Option<Peek>,
     /// The plan file as it was when the iteration began.
-    pub(super) plan: Option<Look>,
+    pub(super) plan: Option<SyncedPlan>,
     /// What was said about lines of the plan file.
     pub(super) warned: HashSet<String>,
     /// What its session asked for by the plan file.

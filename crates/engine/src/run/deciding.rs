@@ -58,7 +58,7 @@ impl Crew {
     /// Runs code of a session outside of an iteration, such as a hook: what it does to deciding files is recorded, too.
     pub(super) fn watched<T>(&self, act: impl FnOnce() -> T) -> T {
         let deciding = &self.setup.files.deciding;
-        let watch = deciding.look(&self.home.project.worktree);
+        let watch = deciding.snapshot(&self.home.project.worktree);
         let done = act();
         if let Err(error) = deciding.session_wrote(&watch) {
             self.notice(format!("the trust ledger cannot be written: {error}"));

@@ -7,7 +7,7 @@
 //! | `dispatcher` | the one loop: input → decide → journal → effects |
 //! | `crew` | state that effects share: ports, slots, ids |
 //! | `effects` | each effect as a task of its own whose answer is an input |
-//! | `look` | survey, claim, peek |
+//! | `survey` | survey, claim, peek |
 //! | [`prompting`] | the prompt of an attempt |
 //! | `session` | one agent session |
 //! | `recover` | recovers from an interrupted run |
@@ -53,7 +53,6 @@ mod integrate;
 pub mod journal;
 mod judge;
 mod left;
-mod look;
 mod merging;
 mod overhead;
 mod owning;
@@ -74,6 +73,7 @@ pub mod state_file;
 mod status;
 mod store_file;
 mod surroundings;
+mod survey;
 mod tidy;
 mod trial;
 mod verify;

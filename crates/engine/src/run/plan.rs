@@ -15,11 +15,11 @@ use ralph_core::time::{Zone, duration};
 use ralph_core::{AgentId, TaskId};
 
 use super::crew::{Answer, Crew, Failed};
-use super::look::brief;
 use super::session::Job;
+use super::survey::brief;
 use crate::clock::now;
 use crate::plan_file::{
-    Book, DONE_MARKER, Look, PlanFile, PlanFileError, ReconcileError, Requested, Verdicts,
+    Book, DONE_MARKER, PlanFile, PlanFileError, ReconcileError, Requested, SyncedPlan, Verdicts,
 };
 use crate::ports::{Candidate, ClaimRequest, Scope, StoreError};
 
@@ -51,7 +51,7 @@ fn by_file() -> Actor {
 }
 
 /// Why the plan could not be read.
-enum PlanLook {
+enum PlanProblem {
     /// The file is there and is not used, for this reason.
     Refused(String),
     Failed(Failed),
@@ -59,37 +59,37 @@ enum PlanLook {
 
 impl Crew {
     /// Synchronizes file and store, and keeps the snapshot.
-    fn look_at_plan(&self, slot: SlotId, plan: &PlanFile) -> Result<Option<Look>, PlanLook> {
-        let look = {
+    fn sync_plan(&self, slot: SlotId, plan: &PlanFile) -> Result<Option<SyncedPlan>, PlanProblem> {
+        let synced = {
             let (mut store, mut ids) = (self.store(), self.ids());
             // A huge plan takes long to take in, and a run that is asked to stop has no use for it.
             store.heed(Some(Arc::clone(&self.stops_looking)));
-            let look = plan.reconcile(store.as_mut(), &mut ids, &by_file(), now());
+            let synced = plan.reconcile(store.as_mut(), &mut ids, &by_file(), now());
             store.heed(None);
-            look
+            synced
         };
-        let look = look.map_err(|error| match error {
+        let synced = synced.map_err(|error| match error {
             ReconcileError::File(error @ PlanFileError::Linked { .. }) => {
-                PlanLook::Refused(error.to_string())
+                PlanProblem::Refused(error.to_string())
             }
-            error => PlanLook::Failed(error.into()),
+            error => PlanProblem::Failed(error.into()),
         })?;
-        if let Some(look) = &look {
-            for title in &look.taken_back {
+        if let Some(synced) = &synced {
+            for title in &synced.taken_back {
                 self.notice(format!(
                     "ralph reverted the mark of \"{title}\": the session that set it was \
                      interrupted"
                 ));
             }
-            for warning in &look.plan.doc.warnings {
+            for warning in &synced.plan.doc.warnings {
                 let is_news = self.kit(slot).warned.insert(warning.text.clone());
                 if is_news {
                     self.notice(format!("{}: {warning}", plan.name()));
                 }
             }
         }
-        self.kit(slot).plan.clone_from(&look);
-        Ok(look)
+        self.kit(slot).plan.clone_from(&synced);
+        Ok(synced)
     }
 
     /// The state of the plan file.
@@ -99,10 +99,10 @@ impl Crew {
         plan: &PlanFile,
         taken_back: Vec<TaskId>,
     ) -> Result<Survey, Failed> {
-        let (look, why) = match self.look_at_plan(slot, plan) {
-            Ok(look) => (look, None),
-            Err(PlanLook::Refused(why)) => (None, Some(why)),
-            Err(PlanLook::Failed(failed)) => return Err(failed),
+        let (synced, why) = match self.sync_plan(slot, plan) {
+            Ok(synced) => (synced, None),
+            Err(PlanProblem::Refused(why)) => (None, Some(why)),
+            Err(PlanProblem::Failed(failed)) => return Err(failed),
         };
         let scope = Scope::Plan(plan.key());
         let mut store = self.store();
@@ -115,8 +115,8 @@ impl Crew {
         });
         let claims = foreign.filter_map(|task| task.claim.as_ref());
         let leases: Vec<_> = claims.map(|claim| claim.lease_expires_at).collect();
-        let open = look.as_ref().map_or(0, |look| look.open().count());
-        let waiting = look.as_ref().map(|look| look.waiting(plan.name())).unwrap_or_default();
+        let open = synced.as_ref().map_or(0, |synced| synced.open().count());
+        let waiting = synced.as_ref().map(|synced| synced.waiting(plan.name())).unwrap_or_default();
         let is_none_left = open == 0 && !waiting.is_empty();
         // A parent follows its parts in the store; one that is marked waits all the same.
         counts.waiting = counts.waiting.max(waiting.len() as u64);
@@ -132,11 +132,11 @@ impl Crew {
             foreign: leases.len() as u64,
             next_expiry: leases.into_iter().min(),
             taken_back,
-            absent: look.as_ref().is_none_or(Look::is_no_plan),
+            absent: synced.as_ref().is_none_or(SyncedPlan::is_no_plan),
             absent_why: why
-                .or_else(|| look.as_ref().and_then(|look| look.why_no_plan(plan.name()))),
-            marker: look
-                .is_some_and(|look| look.plan.doc.is_done())
+                .or_else(|| synced.as_ref().and_then(|synced| synced.why_no_plan(plan.name()))),
+            marker: synced
+                .is_some_and(|synced| synced.plan.doc.is_done())
                 .then(|| DONE_MARKER.to_owned()),
             ..Survey::default()
         })
@@ -144,9 +144,9 @@ impl Crew {
 
     /// Claims the first open task of the file.
     pub(super) fn claim_in_plan(&self, slot: SlotId, only: Option<&TaskId>) -> Answer {
-        let look = self.kit(slot).plan.clone();
+        let synced = self.kit(slot).plan.clone();
         let open: Vec<TaskId> =
-            look.iter().flat_map(Look::open).map(|(_, task)| task.id.clone()).collect();
+            synced.iter().flat_map(SyncedPlan::open).map(|(_, task)| task.id.clone()).collect();
         let wanted = |id: &TaskId| only.is_none_or(|only| only == id);
         for id in open.into_iter().filter(wanted) {
             let Some(task) = self.claim_task(slot, &id)? else { continue };
@@ -188,12 +188,12 @@ impl Crew {
             return Some(About { title: about.clone(), spec: None, open: None });
         }
         let kit = self.kit(slot);
-        let look = kit.plan.as_ref()?;
-        let doc = &look.plan.doc;
-        match look.next().or(doc.items.len().checked_sub(1)) {
+        let synced = kit.plan.as_ref()?;
+        let doc = &synced.plan.doc;
+        match synced.next().or(doc.items.len().checked_sub(1)) {
             Some(index) => {
                 let item = &doc.items[index];
-                let open = Some(look.open().count() as u64);
+                let open = Some(synced.open().count() as u64);
                 Some(About { title: item.title.clone(), spec: item.spec.clone(), open })
             }
             None => doc.name.clone().map(|title| About { title, spec: None, open: None }),
@@ -202,11 +202,11 @@ impl Crew {
 
     /// A session is about to begin: from now on ticks are requests.
     pub(super) fn plan_before_session(&self, slot: SlotId) -> Result<(), Failed> {
-        let look = self.kit(slot).plan.clone();
-        let (Some(plan), Some(look)) = (&self.setup.work.plan, look) else { return Ok(()) };
+        let synced = self.kit(slot).plan.clone();
+        let (Some(plan), Some(synced)) = (&self.setup.work.plan, synced) else { return Ok(()) };
         let failed = |error| Failed::new(Port::Prompt, format!("{}: {error}", plan.name()), false);
-        plan.show_copy(&look.plan.text)?;
-        plan.remember(&look.plan, true).map_err(failed)
+        plan.show_copy(&synced.plan.text)?;
+        plan.remember(&synced.plan, true).map_err(failed)
     }
 
     /// What the session asked for by the plan file or by naming its tasks, and the tasks of it that it
@@ -218,12 +218,12 @@ impl Crew {
         named: &[String],
         requests: &mut Vec<Request>,
     ) -> Result<(Vec<TaskBrief>, bool), Failed> {
-        let look = self.kit(job.slot).plan.clone();
-        let (Some(plan), Some(look)) = (&self.setup.work.plan, look) else {
+        let synced = self.kit(job.slot).plan.clone();
+        let (Some(plan), Some(synced)) = (&self.setup.work.plan, synced) else {
             return Ok((vec![], false));
         };
         let said = (end.class == EndClass::Completed).then_some(end.text.as_str());
-        let mut asked = match plan.requests(&look.plan, said) {
+        let mut asked = match plan.requests(&synced.plan, said) {
             Ok(asked) => asked,
             // What cannot be read asks for nothing; the next look says why.
             Err(error @ PlanFileError::Broken { .. }) => {
@@ -241,10 +241,10 @@ impl Crew {
             .filter(|request| matches!(request.wish, Wish::Done { .. }))
             .map(|request| request.task.clone())
             .collect();
-        let by_signal = look.plan.ids.iter().filter(|id| named.iter().any(|n| n == id.as_str()));
+        let by_signal = synced.plan.ids.iter().filter(|id| named.iter().any(|n| n == id.as_str()));
         let others: Vec<TaskId> = by_command
             .into_iter()
-            .filter(|id| look.plan.ids.contains(id))
+            .filter(|id| synced.plan.ids.contains(id))
             .chain(by_signal.cloned())
             .collect();
         asked.done.extend(others);
@@ -273,11 +273,11 @@ impl Crew {
 
     /// Writes the outcome into the plan file. Doing it twice changes nothing.
     pub(super) fn settle_plan(&self, slot: SlotId, settlement: &Settlement) -> Result<(), Failed> {
-        let (look, asked, iteration, since, written) = {
+        let (synced, asked, iteration, since, written) = {
             let kit = self.kit(slot);
             (kit.plan.clone(), kit.asked.clone(), kit.iteration, kit.since, kit.plan_written)
         };
-        let (Some(plan), Some(look)) = (&self.setup.work.plan, look) else { return Ok(()) };
+        let (Some(plan), Some(synced)) = (&self.setup.work.plan, synced) else { return Ok(()) };
         let done: Vec<&ralph_core::run::Ending> =
             settlement.tasks.iter().filter(|ending| ending.class == Class::Done).collect();
         let book = (settlement.class.row().counts && !written).then(|| {
@@ -322,7 +322,7 @@ impl Crew {
             marker: settlement.marker.as_deref() == Some(DONE_MARKER),
             book,
         };
-        for remark in plan.settle(&look.plan, &verdicts)? {
+        for remark in plan.settle(&synced.plan, &verdicts)? {
             self.notice(remark);
         }
         self.kit(slot).plan_written = true;
@@ -345,15 +345,15 @@ impl Crew {
     /// The iteration is finished: the current text of the file is no longer a request, and if a tick of a done
     /// task is missing from now on, the user removed it.
     pub(super) fn plan_settled(&self, slot: SlotId, settlement: &Settlement) {
-        let look = self.kit(slot).plan.clone();
-        let (Some(plan), Some(look)) = (&self.setup.work.plan, look) else { return };
+        let synced = self.kit(slot).plan.clone();
+        let (Some(plan), Some(synced)) = (&self.setup.work.plan, synced) else { return };
         let done: Vec<&TaskId> = settlement
             .tasks
             .iter()
             .filter(|ending| ending.class == Class::Done)
             .map(|ending| &ending.task.id)
             .collect();
-        let mut seen = look.plan.with_done(&done);
+        let mut seen = synced.plan.with_done(&done);
         let (iteration, asked) = {
             let kit = self.kit(slot);
             (kit.iteration, kit.asked.clone().unwrap_or_default())
@@ -364,8 +364,9 @@ impl Crew {
         let held = {
             let mut store = self.store();
             let when = (iteration, &by, now());
-            plan.hold_marked(&look.plan, &marked, store.as_mut(), when).and_then(|mut told| {
-                let (left, more) = plan.hold_what_left(&look.plan, &done, store.as_mut(), when)?;
+            plan.hold_marked(&synced.plan, &marked, store.as_mut(), when).and_then(|mut told| {
+                let (left, more) =
+                    plan.hold_what_left(&synced.plan, &done, store.as_mut(), when)?;
                 told.extend(more);
                 Ok((left, told))
             })
@@ -455,13 +456,13 @@ impl Crew {
     /// what the loop says of them.
     pub(super) fn with_why(&self, slot: SlotId, settlement: &Settlement, body: &str) -> String {
         let kit = self.kit(slot);
-        let look = kit.plan.as_ref().filter(|look| look.plan.doc.kind == Kind::Branches);
-        let Some(look) = look else { return body.to_owned() };
+        let synced = kit.plan.as_ref().filter(|synced| synced.plan.doc.kind == Kind::Branches);
+        let Some(synced) = synced else { return body.to_owned() };
         let done = settlement.tasks.iter().filter(|ending| ending.class == Class::Done);
         let why = done.filter_map(|ending| {
-            let at = look.plan.ids.iter().position(|id| *id == ending.task.id)?;
+            let at = synced.plan.ids.iter().position(|id| *id == ending.task.id)?;
             // What is quoted are words of others.
-            let own = look.plan.doc.items.get(at)?.body.lines();
+            let own = synced.plan.doc.items.get(at)?.body.lines();
             let own: Vec<&str> = own.filter(|line| !line.starts_with('>')).collect();
             let why = own.join("\n").trim().to_owned();
             (!why.is_empty()).then_some(why)

@@ -5,8 +5,8 @@ use ralph_core::records::Attempt;
 use ralph_core::run::Notice;
 
 use super::crash;
-use super::look::{is_here, take_back_dead_claims};
 use super::setup::Setup;
+use super::survey::{is_here, take_back_dead_claims};
 use crate::ports::{Filter, GitError, RunBase, Store};
 use crate::process::is_alive;
 use crate::run::RunError;

@@ -22,11 +22,11 @@ use super::crash;
 use super::crew::{Crew, Failed, input};
 use super::display::Display;
 use super::effects::unbroken;
-use super::look::brief;
 use super::place::private_file;
 use super::prompting::{IterationRetry, PromptError, PromptFor};
 use super::sandboxed::session_binds;
 use super::setup::PromptStyle;
+use super::survey::brief;
 use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
 use crate::clock::now;
 use crate::plan_file::DONE_MARKER;
@@ -424,7 +424,7 @@ impl Crew {
         };
         match (self.setup.agent.style, &job.task) {
             (PromptStyle::System | PromptStyle::Progress | PromptStyle::Stdin, Some(task)) => {
-                let plan = self.kit(job.slot).plan.as_ref().map(|look| look.plan.text.clone());
+                let plan = self.kit(job.slot).plan.as_ref().map(|synced| synced.plan.text.clone());
                 let plan = plan.filter(|_| self.setup.agent.style == PromptStyle::Progress);
                 let note = self.kit(job.slot).workspace_note.clone();
                 let store = &mut *self.store();

@@ -34,11 +34,11 @@ impl Crew {
         tasks: Vec<TaskBrief>,
         model: Option<String>,
     ) {
-        let answer = self.look_over(slot, &tasks, model).await;
+        let answer = self.run_verifier(slot, &tasks, model).await;
         self.answer(slot, answer);
     }
 
-    async fn look_over(
+    async fn run_verifier(
         self: &Arc<Self>,
         slot: SlotId,
         tasks: &[TaskBrief],

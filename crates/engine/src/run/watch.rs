@@ -93,7 +93,7 @@ impl Crew {
                 before.extend(taken);
             }
             let crew = Arc::clone(&self);
-            let looked = tokio::task::spawn_blocking(move || crew.look_at_claims(renew)).await;
+            let looked = tokio::task::spawn_blocking(move || crew.check_claims(renew)).await;
             let Ok(Some(held)) = looked else { continue };
             for (slot, (before, after)) in had.iter_mut().zip(held).enumerate() {
                 for (task, generation) in before.iter().filter(|held| !after.contains(held)) {
@@ -109,7 +109,7 @@ impl Crew {
     }
 
     /// The tasks that each slot holds, renewed where asked for; `None` when the store cannot be read.
-    fn look_at_claims(&self, renew: bool) -> Option<Vec<Vec<Held>>> {
+    fn check_claims(&self, renew: bool) -> Option<Vec<Vec<Held>>> {
         let mut store = self.store();
         let mut all = Vec::new();
         for agent in &self.setup.agent_ids {

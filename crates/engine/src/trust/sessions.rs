@@ -118,7 +118,7 @@ impl Deciding {
     }
 
     /// The deciding files of a worktree now, for code of a session that runs outside of one.
-    pub fn look(&self, worktree: &Path) -> SessionWatch {
+    pub fn snapshot(&self, worktree: &Path) -> SessionWatch {
         let versions = self.versions(worktree, std::iter::empty()).into_iter();
         let digests = versions.map(|(name, version)| (name, version.digest())).collect();
         SessionWatch { places: vec![(worktree.to_owned(), digests)] }

@@ -87,11 +87,11 @@ impl GitVcs {
 }
 
 fn locks_since(paths: &[PathBuf], since: Timestamp) -> Vec<Seen> {
-    let seen = paths.iter().filter_map(|path| look(path));
+    let seen = paths.iter().filter_map(|path| snapshot(path));
     seen.filter(|lock| lock.changed.plus_millis(TICK_MS) >= since).collect()
 }
 
-fn look(path: &Path) -> Option<Seen> {
+fn snapshot(path: &Path) -> Option<Seen> {
     let found = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
     let millis = found.mtime().checked_mul(1000)?.checked_add(found.mtime_nsec() / 1_000_000)?;
     let changed = Timestamp::from_millis(millis);

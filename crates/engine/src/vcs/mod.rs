@@ -21,7 +21,7 @@
 //! | [`base`] | the base branch of pull requests, and where a branch starts |
 //! | [`private`] | the git directory of a sandboxed session |
 //! | `sandboxed` | sandboxed programs of ralph, and importing the work of sessions |
-//! | [`look`] | reads sessions' files from inside a sandbox |
+//! | [`inspect`] | reads sessions' files from inside a sandbox |
 //! | `taken` | imports the commits of sessions |
 //! | `push` | pushes a branch, never by force |
 //! | [`upstream`] | reads branches of a remote |
@@ -50,13 +50,13 @@ pub mod git;
 mod hold;
 mod hooks;
 mod in_place;
+pub mod inspect;
 pub mod inventory;
 mod keep;
 mod keep_out;
 mod like;
 mod listed;
 mod locks;
-pub mod look;
 mod patch;
 mod pinned;
 mod position;

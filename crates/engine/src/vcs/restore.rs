@@ -205,12 +205,12 @@ impl GitVcs {
     /// one, once the files in `going` are gone.
     fn is_free(&self, change: &Change, going: &BTreeSet<RepoPath>) -> Result<bool, GitError> {
         for folder in folders_above(&change.path) {
-            match self.look(folder)? {
+            match self.metadata(folder)? {
                 Some(found) if !found.is_dir() && !going.contains(folder) => return Ok(false),
                 _ => {}
             }
         }
-        match self.look(&change.path)? {
+        match self.metadata(&change.path)? {
             None => Ok(true),
             Some(found) if found.is_dir() => self.only_holds(&change.path, going),
             Some(_) => Ok(change.from.is_some()),
@@ -281,7 +281,7 @@ impl GitVcs {
             return Ok(false);
         }
         let place = self.worktree().join(os_path(path));
-        match self.look(path)? {
+        match self.metadata(path)? {
             Some(found) if found.is_dir() => return Ok(false),
             Some(_) => std::fs::remove_file(&place)
                 .map_err(|source| GitError::File { path: place, source })?,
@@ -300,7 +300,7 @@ impl GitVcs {
         if !self.is_reached_by_folders(path)? {
             return Ok(false);
         }
-        Ok(match self.look(path)? {
+        Ok(match self.metadata(path)? {
             Some(found) if found.is_dir() => {
                 std::fs::remove_dir(self.worktree().join(os_path(path))).is_ok()
             }
@@ -311,19 +311,19 @@ impl GitVcs {
     /// No symbolic link and no file is in its path: what ralph writes or removes is in the worktree.
     fn is_reached_by_folders(&self, path: &[u8]) -> Result<bool, GitError> {
         for folder in folders_above(path) {
-            if self.look(folder)?.is_some_and(|found| !found.is_dir()) {
+            if self.metadata(folder)?.is_some_and(|found| !found.is_dir()) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    fn look(&self, path: &[u8]) -> Result<Option<Metadata>, GitError> {
-        look(&self.worktree().join(os_path(path)))
+    fn metadata(&self, path: &[u8]) -> Result<Option<Metadata>, GitError> {
+        metadata_of(&self.worktree().join(os_path(path)))
     }
 }
 
-fn look(place: &Path) -> Result<Option<Metadata>, GitError> {
+fn metadata_of(place: &Path) -> Result<Option<Metadata>, GitError> {
     match std::fs::symlink_metadata(place) {
         Ok(found) => Ok(Some(found)),
         Err(error)

@@ -18,7 +18,7 @@ use ralph_core::ids::RunId;
 
 use super::git::{Git, GitError};
 use super::in_place::{Author, GitVcs, lock};
-use super::look::{COMMAND, LOOKED, Look, Seen};
+use super::inspect::{COMMAND, Inspection, InspectionRequest, LOOKED};
 use super::position::Position;
 use super::private::{PRIVATE, Private};
 use super::scratch::Scratch;
@@ -123,12 +123,12 @@ impl GitVcs {
 
     /// Reads the worktree and the commits of sessions, and imports both into the repository. If the commits are
     /// invalid, only the files are imported.
-    pub(super) fn see(&self, sandboxed: &WorktreeSandbox) -> Result<Seen, GitError> {
+    pub(super) fn see(&self, sandboxed: &WorktreeSandbox) -> Result<Inspection, GitError> {
         let at = self.position()?;
         sandboxed.private.ensure(&at)?;
         let mut refused = None;
         if sandboxed.private.was_lent() {
-            let look = || self.look_and_take(sandboxed, &at, true);
+            let look = || self.inspect_and_import(sandboxed, &at, true);
             // Reading may fail on a busy machine. Commits are not dropped for that.
             match look().or_else(|_| look()) {
                 Ok(seen) if seen.refused.is_none() => return Ok(seen),
@@ -136,7 +136,7 @@ impl GitVcs {
                 Err(error) => refused = Some(error.to_string()),
             }
         }
-        let mut seen = self.look_and_take(sandboxed, &at, false)?;
+        let mut seen = self.inspect_and_import(sandboxed, &at, false)?;
         if let Some(why) = &refused {
             self.warn(format!("ralph takes the session's files, but not its commits: {why}"));
         }
@@ -144,26 +144,27 @@ impl GitVcs {
         Ok(seen)
     }
 
-    fn look_and_take(
+    fn inspect_and_import(
         &self,
         sandboxed: &WorktreeSandbox,
         at: &Position,
         seeing: bool,
-    ) -> Result<Seen, GitError> {
+    ) -> Result<Inspection, GitError> {
         let turn = sandboxed.private.turn();
         let _held = lock(&turn);
         let mut binds = vec![Bind::readable(self.worktree())];
-        binds.extend(sandboxed.private.look_binds(seeing)?);
+        binds.extend(sandboxed.private.inspection_binds(seeing)?);
         if seeing {
             let refs = self.git(&["for-each-ref", "--format=%(objectname)"]).run()?;
             sandboxed.private.note_known(&refs)?;
         }
-        let asked = Look {
+        let asked = InspectionRequest {
             worktree: self.worktree().to_owned(),
-            index: sandboxed.private.look_index(),
+            index: sandboxed.private.inspection_index(),
             head: at.head.clone(),
-            private: seeing.then(|| (PathBuf::from(PRIVATE), sandboxed.private.own_in_look())),
-            known: sandboxed.private.known_in_look(),
+            private: seeing
+                .then(|| (PathBuf::from(PRIVATE), sandboxed.private.own_in_inspection())),
+            known: sandboxed.private.known_in_inspection(),
             sparse: self.is_sparse()?,
         };
         let asked = serde_json::to_string(&asked).map_err(|error| odd(&error))?;
@@ -176,7 +177,7 @@ impl GitVcs {
         };
         let printed = run("reading the worktree", sandboxed, &spec, &binds)?;
         let line = printed.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"{"));
-        let seen: Seen =
+        let seen: Inspection =
             serde_json::from_slice(line.unwrap_or_default()).map_err(|error| odd(&error))?;
         for left_out in &seen.left_out {
             self.warn(left_out.clone());
@@ -209,7 +210,7 @@ impl GitVcs {
     /// Imports what was read into the repository. The other end runs in a sandbox; its output is checked object
     /// by object.
     fn fetch(&self, sandboxed: &WorktreeSandbox, seeing: bool) -> Result<(), GitError> {
-        let binds = sandboxed.private.look_binds(seeing)?;
+        let binds = sandboxed.private.inspection_binds(seeing)?;
         let common = sandboxed.private.common();
         let serve = CommandSpec {
             program: host().git().get_program().to_owned(),
@@ -259,7 +260,7 @@ impl GitVcs {
         sandboxed.private.ensure(&self.position()?)?;
         let turn = sandboxed.private.turn();
         let _held = lock(&turn);
-        binds.extend(sandboxed.private.look_binds(false)?);
+        binds.extend(sandboxed.private.inspection_binds(false)?);
         let spec = call.sandboxed_spec(&inside(&sandboxed.sandbox))?;
         run("git", sandboxed, &spec, &binds)
     }
@@ -362,7 +363,7 @@ impl GitVcs {
         &self,
         sandboxed: &WorktreeSandbox,
         at: &Position,
-        seen: &Seen,
+        seen: &Inspection,
     ) -> Result<Option<String>, GitError> {
         let head = at.head.as_deref();
         let Some(found) = seen.head.as_ref().filter(|_| seen.refused.is_none()) else {

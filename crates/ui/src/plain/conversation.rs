@@ -79,7 +79,7 @@ impl<W: Write> PlainReporter<W> {
                 self.skip(event);
                 match conversation.begins() {
                     // The command has printed the first line.
-                    true => self.lines(start::start(&self.view, self.look()).into_iter().skip(1)),
+                    true => self.lines(start::start(&self.view, self.style()).into_iter().skip(1)),
                     false => self.level_told = true,
                 }
             }

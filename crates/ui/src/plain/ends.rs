@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::summary;
 use crate::sample::{self, Tape};
-use crate::style::Look;
+use crate::style::TextStyle;
 
 const NONE: Counts =
     Counts { open: 0, active: 0, done: 0, blocked: 0, deleted: 0, failed: 0, waiting: 0 };
@@ -201,9 +201,9 @@ fn ends() -> Vec<(&'static str, RunView)> {
 }
 
 fn gallery(width: usize) -> String {
-    let look = Look { color: false, width: Some(width) };
+    let style = TextStyle { color: false, width: Some(width) };
     let show = |(name, view): &(&str, RunView)| {
-        let lines = summary(view, look);
+        let lines = summary(view, style);
         assert!(lines.iter().all(|line| line.width() <= width), "{name}: {lines:#?}");
         format!("[{name}]{}\n", lines.join("\n"))
     };

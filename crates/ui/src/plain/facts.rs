@@ -38,7 +38,7 @@ impl<W: Write> PlainReporter<W> {
         }
         match fact {
             Fact::RunStarted { .. } => {
-                let lines = start::start(&self.view, self.look());
+                let lines = start::start(&self.view, self.style());
                 self.lines(lines);
                 self.level_told = false;
                 self.plan_told = false;
@@ -47,7 +47,7 @@ impl<W: Write> PlainReporter<W> {
             Fact::PlanCounted { counts } => {
                 if !self.plan_told && counts.total() > 0 {
                     let text = start::plan(counts);
-                    let lines = field("plan", Meaning::Faint, &text, self.look());
+                    let lines = field("plan", Meaning::Faint, &text, self.style());
                     self.lines(lines);
                 }
                 self.plan_told = true;
@@ -179,7 +179,7 @@ impl<W: Write> PlainReporter<W> {
                 }
             }
             Fact::RunEnded { .. } => {
-                let lines = summary(&self.view, self.look());
+                let lines = summary(&self.view, self.style());
                 self.lines(lines);
             }
             Fact::Unknown => {
@@ -196,12 +196,12 @@ impl<W: Write> PlainReporter<W> {
             return;
         }
         self.level_told = true;
-        let look = self.look();
+        let style = self.style();
         let lines = match fact {
             Fact::Noticed { notice: Notice::Level { level, text } } => {
-                start::level(level, text, look)
+                start::level(level, text, style)
             }
-            _ => start::level(&self.view.level, "", look),
+            _ => start::level(&self.view.level, "", style),
         };
         self.lines(lines);
     }
@@ -221,7 +221,7 @@ impl<W: Write> PlainReporter<W> {
     /// A sentence with a label, unless the user wants it quiet.
     pub(super) fn named(&mut self, name: &str, meaning: Meaning, text: &str) {
         if self.is(Verbosity::Normal) {
-            let lines = field(name, meaning, text, self.look());
+            let lines = field(name, meaning, text, self.style());
             self.lines(lines);
         }
     }
@@ -231,7 +231,7 @@ impl<W: Write> PlainReporter<W> {
         let sessions = self.view.sessions();
         let Some(cancel) = self.view.cancel.filter(|_| sessions > 0) else { return };
         let text = words::cancelled(cancel, sessions);
-        let lines = paragraph(2, Some(Meaning::Warning), &text, self.look());
+        let lines = paragraph(2, Some(Meaning::Warning), &text, self.style());
         self.lines(lines);
     }
 
@@ -265,10 +265,10 @@ impl<W: Write> PlainReporter<W> {
         if !self.is(Verbosity::Normal) {
             return;
         }
-        let look = self.look();
+        let style = self.style();
         let subject = (task.as_ref(), about.as_ref());
         let numbers = (*offered, *retry);
-        let heading = start::heading(*iteration, subject, numbers, model.as_deref(), look);
+        let heading = start::heading(*iteration, subject, numbers, model.as_deref(), style);
         self.screen.line("");
         self.top(&heading);
         if let Some(instead) = overridden {
@@ -290,14 +290,14 @@ impl<W: Write> PlainReporter<W> {
 
     /// A path beside a word: from the root of the project, and as a link where the terminal has them.
     pub(super) fn linked(&mut self, slot: SlotId, word: &str, file: &str) {
-        let look = self.look();
+        let style = self.style();
         let root = self.options.root.trim_end_matches('/');
         let inside = file.strip_prefix(root).and_then(|path| path.strip_prefix('/'));
         let shown = if root.is_empty() { file } else { inside.unwrap_or(file) };
         let line = Line::new().add(Meaning::Faint, word).flexible(Some(Meaning::Faint), shown);
-        let mut text = line.fit(look, self.room(slot));
+        let mut text = line.fit(style, self.room(slot));
         let path = if file.starts_with('/') { file.to_owned() } else { format!("{root}/{file}") };
-        if look.color && look.is_terminal() && path.starts_with('/') {
+        if style.color && style.is_terminal() && path.starts_with('/') {
             text = hyperlink(&path, &text);
         }
         self.beside_all(slot, [text]);
@@ -305,8 +305,8 @@ impl<W: Write> PlainReporter<W> {
 
     /// Shows the rest of an unfinished line.
     pub(super) fn end_words(&mut self, slot: SlotId) {
-        let (look, room) = (self.look(), self.room(slot));
-        let lines = self.streams.entry(slot).or_default().end(look, room);
+        let (style, room) = (self.style(), self.room(slot));
+        let lines = self.streams.entry(slot).or_default().end(style, room);
         self.beside_all(slot, lines);
     }
 
@@ -317,9 +317,9 @@ impl<W: Write> PlainReporter<W> {
         self.end_words(slot);
         let spoke = self.streams.get(&slot).is_some_and(Stream::spoke);
         if !spoke {
-            let look = self.look();
+            let style = self.style();
             let lines = wrap(report.end.text.trim(), self.room(slot));
-            self.beside_all(slot, lines.into_iter().map(|line| look.paint(Meaning::Speech, line)));
+            self.beside_all(slot, lines.into_iter().map(|line| style.paint(Meaning::Speech, line)));
         }
         if report.end.class != EndClass::Completed {
             self.cut_off.insert(slot);

@@ -26,7 +26,7 @@ use ralph_core::time::{Timestamp, Zone};
 use ralph_core::view::{Reporter, RunView};
 
 use crate::line::Line;
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 use facts::Ending;
 use screen::Screen;
 use stream::Stream;
@@ -53,7 +53,7 @@ pub enum Verbosity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Colors and width.
-    pub look: Look,
+    pub style: TextStyle,
     /// How much is shown.
     pub verbosity: Verbosity,
     /// Whether there is a progress line. It needs a terminal.
@@ -67,7 +67,7 @@ pub struct Options {
 impl Options {
     /// For pipes, files and tests.
     pub const PLAIN: Self = Self {
-        look: Look::PLAIN,
+        style: TextStyle::PLAIN,
         verbosity: Verbosity::Normal,
         progress: false,
         zone: Zone::UTC,
@@ -124,8 +124,8 @@ impl<W: Write> PlainReporter<W> {
 
     /// Takes the new width of the terminal.
     pub const fn resize(&mut self, width: usize) {
-        if self.options.look.width.is_some() {
-            self.options.look.width = Some(width);
+        if self.options.style.width.is_some() {
+            self.options.style.width = Some(width);
         }
     }
 
@@ -143,14 +143,14 @@ impl<W: Write> PlainReporter<W> {
 
     fn show(&mut self) {
         let alive = self.view.run.is_some() && self.view.outcome.is_none();
-        let wanted = self.options.progress && self.options.look.is_terminal() && alive;
-        let line = wanted.then(|| progress::progress(&self.view, self.now, self.options.look));
+        let wanted = self.options.progress && self.options.style.is_terminal() && alive;
+        let line = wanted.then(|| progress::progress(&self.view, self.now, self.options.style));
         self.drawn = self.now;
         self.screen.show(line);
     }
 
-    const fn look(&self) -> Look {
-        self.options.look
+    const fn style(&self) -> TextStyle {
+        self.options.style
     }
 
     fn is(&self, least: Verbosity) -> bool {
@@ -159,7 +159,7 @@ impl<W: Write> PlainReporter<W> {
 
     /// A line from the left edge.
     fn top(&mut self, line: &Line) {
-        let text = line.show(self.look());
+        let text = line.show(self.style());
         self.screen.line(&text);
     }
 
@@ -182,18 +182,18 @@ impl<W: Write> PlainReporter<W> {
     /// The width that a slot's lines may have.
     fn room(&self, slot: SlotId) -> Option<usize> {
         let margin = self.margin(slot).width();
-        self.look().width.map(|width| width.saturating_sub(margin))
+        self.style().width.map(|width| width.saturating_sub(margin))
     }
 
     /// A line of a slot.
     fn beside(&mut self, slot: SlotId, line: &Line) {
-        let text = line.fit(self.look(), self.room(slot));
+        let text = line.fit(self.style(), self.room(slot));
         self.beside_all(slot, [text]);
     }
 
     /// Lines of a slot that fit already.
     fn beside_all(&mut self, slot: SlotId, lines: impl IntoIterator<Item = String>) {
-        let margin = self.margin(slot).show(self.look());
+        let margin = self.margin(slot).show(self.style());
         for line in lines {
             self.screen.line(format!("{margin}{line}").trim_end());
         }
@@ -217,10 +217,10 @@ impl<W: Write> Reporter for PlainReporter<W> {
         if !self.is(Verbosity::Normal) {
             return;
         }
-        let (look, room) = (self.look(), self.room(slot));
+        let (style, room) = (self.style(), self.room(slot));
         let verbose = self.is(Verbosity::Verbose);
         let stream = self.streams.entry(slot).or_default();
-        let lines = stream.event(event, verbose, look, room);
+        let lines = stream.event(event, verbose, style, room);
         self.beside_all(slot, lines);
         if self.screen.has_lines() {
             self.show();

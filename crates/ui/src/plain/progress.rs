@@ -6,7 +6,7 @@ use ralph_core::view::{RunView, SlotView, words};
 use unicode_width::UnicodeWidthStr;
 
 use crate::line::Line;
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 use crate::units::{duration, money, tokens};
 
 const BETWEEN: &str = " · ";
@@ -25,10 +25,10 @@ enum Rank {
 }
 
 /// The line, one cell narrower than the terminal, so that it never wraps.
-pub(super) fn progress(view: &RunView, now: Timestamp, look: Look) -> String {
-    let width = look.width.map(|width| width.saturating_sub(1));
+pub(super) fn progress(view: &RunView, now: Timestamp, style: TextStyle) -> String {
+    let width = style.width.map(|width| width.saturating_sub(1));
     let parts = fitting(parts(view, now), width.unwrap_or(usize::MAX));
-    Line::new().flexible(Some(Meaning::Faint), parts.join(BETWEEN)).fit(look, width)
+    Line::new().flexible(Some(Meaning::Faint), parts.join(BETWEEN)).fit(style, width)
 }
 
 /// All parts, in their order.
@@ -133,7 +133,7 @@ mod tests {
         let counts = Counts { open: 2, done: 3, ..Counts::default() };
         let mut view =
             RunView { usage, counts, settled: 2, worked_ms: 90_000, ..RunView::default() };
-        let shown = |view: &RunView| progress(view, Timestamp::default(), Look::PLAIN);
+        let shown = |view: &RunView| progress(view, Timestamp::default(), TextStyle::PLAIN);
         assert_eq!(shown(&view), "0s total · 3/5 done · $0.60");
         view.settled = 3;
         assert_eq!(shown(&view), "0s total · 3/5 done · $0.60 · ~$0.40, ~1m 00s left");
@@ -168,7 +168,7 @@ mod tests {
         let mut tape = at_work();
         let shown = |tape: &Tape| {
             let (view, now) = seen(&tape.told);
-            progress(&view, now.plus_millis(12_000), Look { color: false, width: Some(100) })
+            progress(&view, now.plus_millis(12_000), TextStyle { color: false, width: Some(100) })
         };
         let line = shown(&tape);
         assert_eq!(line, "t-1 Bash 12s · 12s total · 0/3 done · claude-sonnet-4-5");
@@ -194,7 +194,7 @@ mod tests {
         tape.tool(0, "Bash", "cargo test");
         let (view, now) = seen(&tape.told);
         let shown = |width: usize| {
-            progress(&view, now.plus_millis(12_000), Look { color: false, width: Some(width) })
+            progress(&view, now.plus_millis(12_000), TextStyle { color: false, width: Some(width) })
         };
         let whole = "t-1 Bash 12s · 14s total · 0/3 done · $0.08 · 37k tokens · claude-sonnet-4-5";
         assert_eq!(shown(80), whole);

@@ -6,7 +6,7 @@ use ralph_core::view::{RunView, words};
 use unicode_width::UnicodeWidthStr;
 
 use crate::line::{Line, field};
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 use crate::units::{duration, money, tokens};
 
 /// Headings are this wide where there is no terminal, and never wider than [`WIDEST`].
@@ -14,12 +14,12 @@ const WIDTH: usize = 80;
 const WIDEST: usize = 100;
 
 /// The command, its target, the agent, the gates and the limits.
-pub(super) fn start(view: &RunView, look: Look) -> Vec<String> {
+pub(super) fn start(view: &RunView, style: TextStyle) -> Vec<String> {
     let mut lines = Vec::new();
     let command = format!("ralph {}", view.mode);
     let target = Line::new().add(Meaning::Heading, command).plain("  ");
-    lines.push(target.flexible(None, &view.target).show(look));
-    let mut say = |name: &str, text: &str| lines.extend(field(name, Meaning::Faint, text, look));
+    lines.push(target.flexible(None, &view.target).show(style));
+    let mut say = |name: &str, text: &str| lines.extend(field(name, Meaning::Faint, text, style));
     let side_by_side = match view.slots.len() {
         0 | 1 => String::new(),
         many => format!(", {many} in parallel"),
@@ -70,9 +70,9 @@ fn limits(view: &RunView) -> String {
 }
 
 /// The sandbox that sessions run in.
-pub(super) fn level(level: &str, text: &str, look: Look) -> Vec<String> {
+pub(super) fn level(level: &str, text: &str, style: TextStyle) -> Vec<String> {
     let meaning = if level == "none" { Meaning::Warning } else { Meaning::Faint };
-    field("sandbox", meaning, &words::with_detail(level, text), look)
+    field("sandbox", meaning, &words::with_detail(level, text), style)
 }
 
 /// `3 of 12 done, 1 blocked`.
@@ -96,9 +96,9 @@ pub(super) fn heading(
     (task, about): (Option<&TaskBrief>, Option<&About>),
     (offered, retry): (u32, u32),
     model: Option<&str>,
-    look: Look,
+    style: TextStyle,
 ) -> Line {
-    let width = look.width.unwrap_or(WIDTH).min(WIDEST);
+    let width = style.width.unwrap_or(WIDTH).min(WIDEST);
     let mut facts: Vec<String> = model.map(str::to_owned).into_iter().collect();
     if let Some(task) = task.filter(|task| task.attempt_number > 1) {
         facts.push(format!("attempt {}", task.attempt_number));

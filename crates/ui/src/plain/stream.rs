@@ -6,7 +6,7 @@ use ralph_core::text::printable;
 use ralph_core::view::words;
 
 use crate::line::{Line, wrap};
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 use crate::units::duration;
 
 /// The longest line that is collected before it is shown, in bytes.
@@ -39,21 +39,21 @@ impl Stream {
         &mut self,
         event: &AgentEvent,
         verbose: bool,
-        look: Look,
+        style: TextStyle,
         room: Option<usize>,
     ) -> Vec<String> {
         let mut lines = match event {
             AgentEvent::Text { text } => {
                 self.spoke = true;
-                return self.words(Meaning::Speech, text, look, room);
+                return self.words(Meaning::Speech, text, style, room);
             }
             AgentEvent::Thinking { text } => {
-                return self.words(Meaning::Thinking, text, look, room);
+                return self.words(Meaning::Thinking, text, style, room);
             }
             AgentEvent::Unknown { .. } if !verbose => return vec![],
-            _ => self.end(look, room),
+            _ => self.end(style, room),
         };
-        let mut line = |line: Line| lines.push(line.fit(look, Some(room.unwrap_or(WIDTH))));
+        let mut line = |line: Line| lines.push(line.fit(style, Some(room.unwrap_or(WIDTH))));
         match event {
             AgentEvent::Text { .. } | AgentEvent::Thinking { .. } => {}
             AgentEvent::Started { version, .. } => {
@@ -114,10 +114,10 @@ impl Stream {
     }
 
     /// The rest of an unfinished line.
-    pub(crate) fn end(&mut self, look: Look, room: Option<usize>) -> Vec<String> {
+    pub(crate) fn end(&mut self, style: TextStyle, room: Option<usize>) -> Vec<String> {
         let Some(meaning) = self.meaning.take() else { return vec![] };
         let pending = std::mem::take(&mut self.pending);
-        let lines = self.shown(meaning, &pending, look, room);
+        let lines = self.shown(meaning, &pending, style, room);
         self.blank = false;
         self.begun = false;
         lines
@@ -127,12 +127,12 @@ impl Stream {
         &mut self,
         meaning: Meaning,
         text: &str,
-        look: Look,
+        style: TextStyle,
         room: Option<usize>,
     ) -> Vec<String> {
         let mut lines = Vec::new();
         if self.meaning != Some(meaning) {
-            lines = self.end(look, room);
+            lines = self.end(style, room);
             self.meaning = Some(meaning);
         }
         self.pending.push_str(text);
@@ -144,7 +144,7 @@ impl Stream {
         };
         let rest = self.pending.split_off(whole);
         let ready = std::mem::replace(&mut self.pending, rest);
-        lines.extend(self.shown(meaning, &ready, look, room));
+        lines.extend(self.shown(meaning, &ready, style, room));
         lines
     }
 
@@ -153,12 +153,12 @@ impl Stream {
         &mut self,
         meaning: Meaning,
         text: &str,
-        look: Look,
+        style: TextStyle,
         room: Option<usize>,
     ) -> Vec<String> {
         let mut lines = Vec::new();
         // Without colors nothing else would mark thoughts.
-        let mark = if meaning == Meaning::Thinking && !look.color { "~ " } else { "" };
+        let mark = if meaning == Meaning::Thinking && !style.color { "~ " } else { "" };
         for line in wrap(text, room.map(|room| room.saturating_sub(mark.len()))) {
             if line.is_empty() {
                 self.blank = true;
@@ -168,7 +168,7 @@ impl Stream {
                 lines.push(String::new());
             }
             self.begun = true;
-            lines.push(look.paint(meaning, format!("{mark}{line}")));
+            lines.push(style.paint(meaning, format!("{mark}{line}")));
         }
         lines
     }

@@ -7,56 +7,56 @@ use ralph_core::view::{EndedTask, RunView, words};
 
 use super::start::plan;
 use crate::line::{Line, field, paragraph};
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 use crate::units::{brief_duration, money, tokens};
 
 /// The longest list in a summary.
 const MOST: usize = 10;
 
 /// How a run ended and what to do next; nothing while it has not ended.
-pub fn summary(view: &RunView, look: Look) -> Vec<String> {
+pub fn summary(view: &RunView, style: TextStyle) -> Vec<String> {
     let Some(outcome) = &view.outcome else { return vec![] };
-    let width = look.width.unwrap_or(80).min(100);
-    let mut lines = vec![String::new(), look.paint(Meaning::Faint, "─".repeat(width))];
+    let width = style.width.unwrap_or(80).min(100);
+    let mut lines = vec![String::new(), style.paint(Meaning::Faint, "─".repeat(width))];
     let (symbol, meaning) = verdict(outcome);
-    let mut sentence = paragraph(2, Some(meaning), &outcome.sentence(), look);
+    let mut sentence = paragraph(2, Some(meaning), &outcome.sentence(), style);
     if let Some(first) = sentence.first_mut() {
-        *first = format!("{} {}", look.paint(meaning, symbol), first.trim_start());
+        *first = format!("{} {}", style.paint(meaning, symbol), first.trim_start());
     }
     lines.append(&mut sentence);
-    lines.extend(figures(view, outcome, look));
+    lines.extend(figures(view, outcome, style));
     if !view.questions.is_empty() {
-        heading("Questions", &mut lines, look);
+        heading("Questions", &mut lines, style);
         for question in view.questions.iter().take(MOST) {
             let names = Line::new().plain("  ").add(Meaning::Name, question.task.as_str());
-            lines.push(names.plain("  asks").show(look));
-            lines.extend(paragraph(4, None, &question.text, look));
-            lines.extend(command(4, &format!("ralph answer {} \"…\"", question.id), look));
+            lines.push(names.plain("  asks").show(style));
+            lines.extend(paragraph(4, None, &question.text, style));
+            lines.extend(command(4, &format!("ralph answer {} \"…\"", question.id), style));
         }
-        more(view.questions.len(), &mut lines, look);
+        more(view.questions.len(), &mut lines, style);
     }
-    ended("Failed", &view.failed_tasks, &mut lines, look);
-    ended("Waiting for you", &view.held_tasks, &mut lines, look);
+    ended("Failed", &view.failed_tasks, &mut lines, style);
+    ended("Waiting for you", &view.held_tasks, &mut lines, style);
     if !view.warnings.is_empty() {
-        heading("Warnings", &mut lines, look);
+        heading("Warnings", &mut lines, style);
         for warning in view.warnings.iter().take(MOST) {
-            lines.extend(paragraph(2, None, warning, look));
+            lines.extend(paragraph(2, None, warning, style));
         }
-        more(view.warnings.len(), &mut lines, look);
+        more(view.warnings.len(), &mut lines, style);
     }
     let next = words::next(view);
     if !next.is_empty() {
         lines.push(String::new());
-        lines.extend(next_commands(&next, look));
+        lines.extend(next_commands(&next, style));
     }
     lines
 }
 
 /// `Next:` and the commands to type, one below the other.
-pub(crate) fn next_commands(commands: &[String], look: Look) -> Vec<String> {
+pub(crate) fn next_commands(commands: &[String], style: TextStyle) -> Vec<String> {
     let line = |(index, command): (usize, &String)| {
         let name = if index == 0 { "Next: " } else { "      " };
-        Line::new().add(Meaning::Heading, name).plain(command).show(look)
+        Line::new().add(Meaning::Heading, name).plain(command).show(style)
     };
     commands.iter().enumerate().map(line).collect()
 }
@@ -88,9 +88,9 @@ fn verdict(outcome: &Outcome) -> (&'static str, Meaning) {
     }
 }
 
-fn figures(view: &RunView, outcome: &Outcome, look: Look) -> Vec<String> {
+fn figures(view: &RunView, outcome: &Outcome, style: TextStyle) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut say = |name: &str, text: &str| lines.extend(field(name, Meaning::Faint, text, look));
+    let mut say = |name: &str, text: &str| lines.extend(field(name, Meaning::Faint, text, style));
     if outcome.left.total() > 0 {
         say("plan", &plan(&outcome.left));
     }
@@ -164,31 +164,31 @@ pub(crate) fn rest(forecast: &Forecast) -> String {
     }
 }
 
-fn ended(name: &str, tasks: &[EndedTask], lines: &mut Vec<String>, look: Look) {
+fn ended(name: &str, tasks: &[EndedTask], lines: &mut Vec<String>, style: TextStyle) {
     if tasks.is_empty() {
         return;
     }
-    heading(name, lines, look);
+    heading(name, lines, style);
     for task in tasks.iter().take(MOST) {
         let names = Line::new().plain("  ").add(Meaning::Name, task.id.as_str()).plain("  ");
-        lines.push(names.flexible(None, &task.title).show(look));
+        lines.push(names.flexible(None, &task.title).show(style));
         let reason = task.reason.lines().next().unwrap_or_default();
-        lines.extend(paragraph(4, Some(Meaning::Faint), reason, look));
+        lines.extend(paragraph(4, Some(Meaning::Faint), reason, style));
     }
-    more(tasks.len(), lines, look);
+    more(tasks.len(), lines, style);
 }
 
-fn heading(name: &str, lines: &mut Vec<String>, look: Look) {
+fn heading(name: &str, lines: &mut Vec<String>, style: TextStyle) {
     lines.push(String::new());
-    lines.push(look.paint(Meaning::Heading, name));
+    lines.push(style.paint(Meaning::Heading, name));
 }
 
-fn command(indent: usize, text: &str, look: Look) -> Vec<String> {
-    vec![Line::new().plain(" ".repeat(indent)).add(Meaning::Tool, text).show(look)]
+fn command(indent: usize, text: &str, style: TextStyle) -> Vec<String> {
+    vec![Line::new().plain(" ".repeat(indent)).add(Meaning::Tool, text).show(style)]
 }
 
-fn more(len: usize, lines: &mut Vec<String>, look: Look) {
+fn more(len: usize, lines: &mut Vec<String>, style: TextStyle) {
     if len > MOST {
-        lines.push(look.paint(Meaning::Faint, format!("  … and {} more", len - MOST)));
+        lines.push(style.paint(Meaning::Faint, format!("  … and {} more", len - MOST)));
     }
 }

@@ -15,8 +15,8 @@ fn shown(told: &[Told], options: Options) -> String {
 }
 
 fn options(color: bool, width: usize) -> Options {
-    let look = Look { color, width: Some(width) };
-    Options { look, root: "/home/ann/shop".into(), ..Options::PLAIN }
+    let style = TextStyle { color, width: Some(width) };
+    Options { style, root: "/home/ann/shop".into(), ..Options::PLAIN }
 }
 
 /// Escape codes, made readable.
@@ -120,7 +120,7 @@ fn s1_27_the_log_is_a_link_on_a_terminal() {
         let text = shown(&told, plain);
         assert!(text.contains(path) && !text.contains('\u{1b}'));
     }
-    let piped = Options { look: Look { color: true, width: None }, ..Options::PLAIN };
+    let piped = Options { style: TextStyle { color: true, width: None }, ..Options::PLAIN };
     assert!(!shown(&told, piped).contains("\u{1b}]8"));
 }
 
@@ -238,7 +238,8 @@ fn the_last_line_counts_down_a_wait() {
     tape.count(|_| {});
     tape.fact(Fact::WaitStarted { slot: 0, wait, until: Some(now.plus_millis(7_500_000)) });
     let view = RunView::of(&sample::journal(&tape.told));
-    let line = |width| progress::progress(&view, now, Look { color: false, width: Some(width) });
+    let line =
+        |width| progress::progress(&view, now, TextStyle { color: false, width: Some(width) });
     assert_eq!(line(80), "usage limit: 2h 05m 00s left · 10s total · 0/4 done");
     assert_eq!(line(30), "usage limit: 2h 05m 00s left");
 }
@@ -255,7 +256,8 @@ fn a_run_that_stops_after_its_session_shows_how_long_the_session_has_run() {
     assert!(text.contains(sentence), "{text}");
     let view = RunView::of(&sample::journal(&tape.told));
     let now = view.last_at.plus_millis(75_000);
-    let line = |width| progress::progress(&view, now, Look { color: false, width: Some(width) });
+    let line =
+        |width| progress::progress(&view, now, TextStyle { color: false, width: Some(width) });
     let first = "Stopping after this session · t-2kq7m3ab working 1m 15s";
     assert!(line(80).starts_with(&format!("{first} · 1m 15s total")), "{}", line(80));
     assert_eq!(line(57), first);

@@ -31,7 +31,7 @@ fn page(until: impl Fn(&Fact) -> bool, state: State) -> StatusPage {
     }
 }
 
-const WIDE: Look = Look { color: false, width: Some(80) };
+const WIDE: TextStyle = TextStyle { color: false, width: Some(80) };
 
 #[test]
 fn a_running_loop() {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::json::Details;
 use crate::line::{Line, paragraph};
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 use crate::units::{brief_duration, money, tokens};
 
 /// Letters of a commit's name that are shown; `--json` has all of them.
@@ -67,14 +67,14 @@ pub(super) fn last_failure<'a>(task: &Task, evidence: &'a [Evidence]) -> Option<
 }
 
 /// The sections about the attempts on a task.
-pub(super) fn sections(task: &Task, more: Details<'_>, look: Look) -> Vec<Section> {
+pub(super) fn sections(task: &Task, more: Details<'_>, style: TextStyle) -> Vec<Section> {
     let mut all = Vec::new();
     let mut numbered: Vec<(usize, &Attempt)> = more.attempts.iter().enumerate().rev().collect();
     let older = if more.all { vec![] } else { numbered.split_off(numbered.len().min(1)) };
     let of = more.attempts.len();
     for (index, attempt) in numbered {
         let heading = format!("Attempt {} of {of}", index + 1);
-        all.push((heading, Shown { attempt, more, look }.in_full()));
+        all.push((heading, Shown { attempt, more, style }.in_full()));
     }
     if let Some(red) = last_failure(task, more.evidence).filter(|_| !more.all) {
         let lines = printable(red.digest.trim()).lines().map(str::to_owned).collect();
@@ -83,7 +83,7 @@ pub(super) fn sections(task: &Task, more: Details<'_>, look: Look) -> Vec<Sectio
     }
     if !older.is_empty() {
         let line = |(index, attempt): &(usize, &Attempt)| {
-            Shown { attempt, more, look }.in_a_line(index + 1)
+            Shown { attempt, more, style }.in_a_line(index + 1)
         };
         let heading = format!("Earlier attempts (in full: ralph task show {} --all)", task.id);
         all.push((heading, older.iter().map(line).collect()));
@@ -105,7 +105,7 @@ fn first_lines(mut lines: Vec<String>, most: usize, all: bool) -> Vec<String> {
 struct Shown<'a> {
     attempt: &'a Attempt,
     more: Details<'a>,
-    look: Look,
+    style: TextStyle,
 }
 
 impl Shown<'_> {
@@ -152,19 +152,19 @@ impl Shown<'_> {
         let line = line.plain(format!("  {}  ", facts.join(", ")));
         let detail = self.attempt.end.as_ref().map_or("", |end| end.detail.as_str());
         let first = detail.lines().next().unwrap_or_default();
-        line.flexible(None, first).show(self.look)
+        line.flexible(None, first).show(self.style)
     }
 
     fn in_full(&self) -> Vec<String> {
         let mut lines = self.heading();
         if let Some(end) = self.attempt.end.as_ref().filter(|end| !end.detail.trim().is_empty()) {
-            let detail = paragraph(0, None, end.detail.trim(), self.look);
+            let detail = paragraph(0, None, end.detail.trim(), self.style);
             lines.extend(first_lines(detail, FAILURE_LINES, self.more.all));
         }
         lines.extend(self.judged());
         lines.extend(self.changed());
         for note in self.evidence().filter(|row| is_note(row)) {
-            lines.extend(paragraph(0, Some(Meaning::Warning), note.digest.trim(), self.look));
+            lines.extend(paragraph(0, Some(Meaning::Warning), note.digest.trim(), self.style));
         }
         lines.extend(self.said());
         lines
@@ -176,11 +176,11 @@ impl Shown<'_> {
         let facts = self.facts().join(", ");
         let line = Line::new().add(meaning, outcome);
         let whole = line.clone().plain(format!("  {facts}"));
-        if self.look.width.is_none_or(|width| whole.width() <= width) {
-            return vec![whole.show(self.look)];
+        if self.style.width.is_none_or(|width| whole.width() <= width) {
+            return vec![whole.show(self.style)];
         }
-        let below = paragraph(2, None, &facts, self.look);
-        std::iter::once(line.show(self.look)).chain(below).collect()
+        let below = paragraph(2, None, &facts, self.style);
+        std::iter::once(line.show(self.style)).chain(below).collect()
     }
 
     fn judged(&self) -> Vec<String> {
@@ -191,7 +191,7 @@ impl Shown<'_> {
             lines.push(self.verdict(row, width));
             // The digest of the last failure has a section of its own, unless all are shown.
             if self.more.all && row.verdict == Verdict::Fail {
-                lines.extend(paragraph(4, None, row.digest.trim(), self.look));
+                lines.extend(paragraph(4, None, row.digest.trim(), self.style));
             }
         }
         lines
@@ -226,7 +226,7 @@ impl Shown<'_> {
         facts.extend((!why.is_empty() && !printed).then(|| why.to_owned()));
         let line = Line::new().plain("  ").add(meaning, format!("{word:<4}"));
         let line = line.plain(format!("  {:<width$}  ", row.judge));
-        line.flexible(None, facts.join(", ")).show(self.look)
+        line.flexible(None, facts.join(", ")).show(self.style)
     }
 
     fn changed(&self) -> Vec<String> {
@@ -246,7 +246,7 @@ impl Shown<'_> {
         let width = files.iter().take(most).map(|file| lines_of(file).len()).max().unwrap_or(0);
         for file in files.iter().take(most) {
             let line = Line::new().plain(format!("  {:<width$}  ", lines_of(file)));
-            lines.push(line.flexible(None, &file.path).show(self.look));
+            lines.push(line.flexible(None, &file.path).show(self.style));
         }
         let left = end.changed.count().saturating_sub(files.len().min(most) as u64);
         if left > 0 {
@@ -261,7 +261,7 @@ impl Shown<'_> {
             return vec![];
         }
         let mut lines = vec!["last message".to_owned()];
-        let words = paragraph(2, Some(Meaning::Speech), said, self.look);
+        let words = paragraph(2, Some(Meaning::Speech), said, self.style);
         // Its end matters most.
         let skipped = if self.more.all { 0 } else { words.len().saturating_sub(SAID_LINES) };
         lines.extend(words.into_iter().skip(skipped));

@@ -6,7 +6,7 @@ use ralph_core::TaskId;
 use ralph_core::task::Task;
 
 use super::tree::line;
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 
 /// The tasks that can be reached from one task over blockers, or the other way round.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub struct Chain {
 
 /// The chain below `start`, without `start` itself. A task that is reached twice is expanded the first time; later
 /// lines say so, so that a dense plan does not print the same branch again and again.
-pub fn chain(start: &TaskId, chain: &Chain, look: Look) -> String {
+pub fn chain(start: &TaskId, chain: &Chain, style: TextStyle) -> String {
     let known: HashMap<&TaskId, &Task> =
         chain.tasks.iter().map(|(_, task)| (&task.id, task)).collect();
     let next = |id: &TaskId| chain.next.get(id).map(Vec::as_slice).unwrap_or_default();
@@ -32,10 +32,10 @@ pub fn chain(start: &TaskId, chain: &Chain, look: Look) -> String {
         let Some(task) = known.get(id) else { continue };
         let below = next(id);
         let again = !below.is_empty() && !expanded.insert(&task.id);
-        let shown = line(task, &branch, false, look);
+        let shown = line(task, &branch, false, style);
         match again {
             true => {
-                let note = look.paint(Meaning::Faint, "(see above)");
+                let note = style.paint(Meaning::Faint, "(see above)");
                 text.push_str(&format!("{}  {note}\n", shown.trim_end()));
             }
             false => {

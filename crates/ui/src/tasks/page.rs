@@ -11,7 +11,7 @@ use ralph_core::time::Zone;
 use super::attempts::{self, Sums};
 use super::json::{Details, results_of};
 use crate::line::{Line, paragraph, wrap};
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 
 /// Letters of a tree's name that are shown; `--json` has all of them.
 const SHORT: usize = 12;
@@ -21,23 +21,23 @@ const VALUES: usize = 16;
 const LOG_LINES: usize = 12;
 
 /// A task with everything that is known about it.
-pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
+pub fn page(task: &Task, more: Details<'_>, style: TextStyle) -> String {
     let mut text = String::new();
     let shown = task.shown();
     let status = match Meaning::of(shown) {
-        Some(meaning) => look.paint(meaning, shown),
+        Some(meaning) => style.paint(meaning, shown),
         None => shown.to_string(),
     };
     let title = printable_line(task.title.as_str());
     let _ = writeln!(
         text,
         "{}  {}",
-        look.paint(Meaning::Name, &task.id),
-        look.paint(Meaning::Heading, title)
+        style.paint(Meaning::Name, &task.id),
+        style.paint(Meaning::Heading, title)
     );
-    let label = |key: &str| look.paint(Meaning::Faint, format!("{key:<13}"));
+    let label = |key: &str| style.paint(Meaning::Faint, format!("{key:<13}"));
     let _ = writeln!(text, "  {} {}", label("status"), status_line(task, &status, more.zone));
-    let room = look.width.map(|width| width.saturating_sub(VALUES));
+    let room = style.width.map(|width| width.saturating_sub(VALUES));
     let mut field = |key: &str, value: &str| {
         let mut key = label(key);
         for line in wrap(&printable_line(value), room) {
@@ -68,10 +68,10 @@ pub fn page(task: &Task, more: Details<'_>, look: Look) -> String {
     field("done", &task.done_at.map(|at| at.labeled(more.zone)).unwrap_or_default());
 
     // The lines of a section are indented by two cells.
-    let inside = Look { width: look.width.map(|width| width.saturating_sub(2)), ..look };
+    let inside = TextStyle { width: style.width.map(|width| width.saturating_sub(2)), ..style };
     let mut section = |name: &str, lines: Vec<String>| {
         if !lines.is_empty() {
-            let _ = writeln!(text, "\n{}", look.paint(Meaning::Heading, name));
+            let _ = writeln!(text, "\n{}", style.paint(Meaning::Heading, name));
             for line in lines.iter().flat_map(|line| line.lines()) {
                 let _ = writeln!(text, "  {line}");
             }
@@ -123,7 +123,7 @@ fn why_waiting<'a>(task: &Task, more: Details<'a>) -> Option<&'a str> {
 }
 
 /// The log, or its end, and where the rest is.
-fn log_lines(task: &Task, more: Details<'_>, look: Look) -> Vec<String> {
+fn log_lines(task: &Task, more: Details<'_>, style: TextStyle) -> Vec<String> {
     let earlier = match more.all {
         true => 0,
         false => more.log.len().saturating_sub(LOG_LINES),
@@ -131,14 +131,14 @@ fn log_lines(task: &Task, more: Details<'_>, look: Look) -> Vec<String> {
     let mut lines = Vec::new();
     if earlier > 0 {
         let text = format!("[{earlier} earlier: ralph task log {}]", task.id);
-        lines.push(look.paint(Meaning::Faint, text));
+        lines.push(style.paint(Meaning::Faint, text));
     }
-    lines.extend(more.log.iter().skip(earlier).map(|entry| log_line(entry, more.zone, look)));
+    lines.extend(more.log.iter().skip(earlier).map(|entry| log_line(entry, more.zone, style)));
     lines
 }
 
 /// Time, verdict, gate, tree and reason.
-fn evidence_line(found: &Evidence, look: Look) -> String {
+fn evidence_line(found: &Evidence, style: TextStyle) -> String {
     let meaning = match found.verdict {
         Verdict::Pass => Meaning::Good,
         Verdict::Fail => Meaning::Bad,
@@ -154,20 +154,20 @@ fn evidence_line(found: &Evidence, look: Look) -> String {
     let line = Line::new().add(Meaning::Faint, found.at.to_string()).plain("  ");
     let line = line.add(meaning, found.verdict.as_str()).plain(format!("  {}  ", found.judge));
     let tree = found.tree.get(..SHORT).unwrap_or(&found.tree);
-    with_text(line.add(Meaning::Faint, format!("tree {tree}")), why, look)
+    with_text(line.add(Meaning::Faint, format!("tree {tree}")), why, style)
 }
 
 /// A line and the text that belongs to it: behind it where that fits, else below it.
-fn with_text(line: Line, text: &str, look: Look) -> String {
+fn with_text(line: Line, text: &str, style: TextStyle) -> String {
     if text.is_empty() {
-        return line.show(look);
+        return line.show(style);
     }
     let whole = line.clone().plain("  ").plain(text);
-    if look.width.is_none_or(|width| whole.width() <= width) {
-        return whole.show(look);
+    if style.width.is_none_or(|width| whole.width() <= width) {
+        return whole.show(style);
     }
-    let below = paragraph(2, None, &printable_line(text), look);
-    std::iter::once(line.show(look)).chain(below).collect::<Vec<_>>().join("\n")
+    let below = paragraph(2, None, &printable_line(text), style);
+    std::iter::once(line.show(style)).chain(below).collect::<Vec<_>>().join("\n")
 }
 
 fn status_line(task: &Task, status: &str, zone: &Zone) -> String {
@@ -180,7 +180,7 @@ fn status_line(task: &Task, status: &str, zone: &Zone) -> String {
 }
 
 /// An entry of a log: one line, and the text below it where it does not fit.
-pub fn log_line(entry: &LogEntry, zone: &Zone, look: Look) -> String {
+pub fn log_line(entry: &LogEntry, zone: &Zone, style: TextStyle) -> String {
     let line = Line::new().add(Meaning::Faint, entry.at.labeled(zone));
-    with_text(line.plain(format!("  {:<9}  {}", entry.kind, entry.by)), &entry.text, look)
+    with_text(line.plain(format!("  {:<9}  {}", entry.kind, entry.by)), &entry.text, style)
 }

@@ -4,10 +4,10 @@ use ralph_core::task::Task;
 use ralph_core::text::printable_line;
 
 use crate::columns::{self, Cell};
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 
 /// Tasks as `ID P S CAT TITLE AGENT`.
-pub fn table(tasks: &[Task], look: Look) -> String {
+pub fn table(tasks: &[Task], style: TextStyle) -> String {
     let rows: Vec<Vec<Cell>> = tasks
         .iter()
         .map(|task| {
@@ -22,5 +22,5 @@ pub fn table(tasks: &[Task], look: Look) -> String {
             ]
         })
         .collect();
-    columns::table(&["ID", "P", "S", "CAT", "TITLE", "AGENT"], 4, &rows, look)
+    columns::table(&["ID", "P", "S", "CAT", "TITLE", "AGENT"], 4, &rows, style)
 }

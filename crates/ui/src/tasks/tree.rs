@@ -8,11 +8,11 @@ use ralph_core::text::printable_line;
 use unicode_width::UnicodeWidthStr;
 
 use crate::columns::cut;
-use crate::style::{Look, Meaning};
+use crate::style::{Meaning, TextStyle};
 
 /// Every task below its parent, in the order given. A task whose parent is not among them stands at
 /// the top.
-pub fn tree(tasks: &[Task], look: Look) -> String {
+pub fn tree(tasks: &[Task], style: TextStyle) -> String {
     let known: HashMap<&TaskId, usize> =
         tasks.iter().enumerate().map(|(index, task)| (&task.id, index)).collect();
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
@@ -28,7 +28,7 @@ pub fn tree(tasks: &[Task], look: Look) -> String {
     let mut stack: Vec<(usize, String, String)> =
         top.into_iter().rev().map(|index| (index, String::new(), String::new())).collect();
     while let Some((index, branch, indent)) = stack.pop() {
-        text.push_str(&line(&tasks[index], &branch, true, look));
+        text.push_str(&line(&tasks[index], &branch, true, style));
         let children = &below[index];
         for (position, child) in children.iter().enumerate().rev() {
             let last = position + 1 == children.len();
@@ -41,10 +41,10 @@ pub fn tree(tasks: &[Task], look: Look) -> String {
 }
 
 /// A task on one line, with what it waits for unless the tree itself shows that.
-pub(super) fn line(task: &Task, branch: &str, with_deps: bool, look: Look) -> String {
+pub(super) fn line(task: &Task, branch: &str, with_deps: bool, style: TextStyle) -> String {
     let shown = task.shown();
     let status = match Meaning::of(shown) {
-        Some(meaning) => look.paint(meaning, shown),
+        Some(meaning) => style.paint(meaning, shown),
         None => shown.to_string(),
     };
     let mut title = printable_line(task.title.as_str()).into_owned();
@@ -56,12 +56,12 @@ pub(super) fn line(task: &Task, branch: &str, with_deps: bool, look: Look) -> St
     if let Some(claim) = &task.claim {
         tail.push_str(&format!("  by {}", claim.agent));
     }
-    if let Some(width) = look.width {
+    if let Some(width) = style.width {
         let fixed = branch.width() + task.id.as_str().width() + shown.as_str().width() + 6;
         title = cut(&title, width.saturating_sub(fixed + tail.width()).max(16));
     }
-    let branch = look.paint(Meaning::Faint, branch);
-    let id = look.paint(Meaning::Name, &task.id);
-    let tail = if tail.is_empty() { tail } else { look.paint(Meaning::Faint, tail) };
+    let branch = style.paint(Meaning::Faint, branch);
+    let id = style.paint(Meaning::Name, &task.id);
+    let tail = if tail.is_empty() { tail } else { style.paint(Meaning::Faint, tail) };
     format!("{branch}{id}  {status}  {title}{tail}\n")
 }

@@ -305,13 +305,13 @@ fn tell(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
     if done.is_empty() {
         context.out.note("nothing to remove");
     }
-    let look = context.out.look;
+    let style = context.out.style;
     for one in done {
         let meaning = if one.reason.is_some() { Meaning::Bad } else { Meaning::Good };
         let why = one.reason.as_ref().or(one.saved.as_ref()).or(one.note.as_ref());
         let why = why.map(|why| format!(": {}", ralph_core::text::printable_line(why)));
         let size = one.bytes.map(|bytes| format!(" ({})", size(bytes))).unwrap_or_default();
-        let word = look.paint(meaning, one.did);
+        let word = style.paint(meaning, one.did);
         context.out.line(format!("{word}  {}{size}{}", one.path, why.unwrap_or_default()))?;
     }
     for one in done {

@@ -15,7 +15,7 @@ use clap::Args;
 use ralph_engine::clock::Stopwatch;
 use ralph_engine::vcs::git::git;
 use ralph_ui::line::{Line, paragraph};
-use ralph_ui::style::{Look, Meaning};
+use ralph_ui::style::{Meaning, TextStyle};
 use ralph_ui::units::short_duration;
 
 use crate::app;
@@ -101,9 +101,9 @@ impl Demo<'_, '_> {
 
     /// Prints a heading and a paragraph.
     fn say(&mut self, heading: &str, text: &str) -> Done {
-        let look = self.context.out.look;
-        self.context.out.line(format!("\n{}", look.paint(Meaning::Heading, heading)))?;
-        for line in paragraph(0, None, text, Look { width: Some(wide(look)), ..look }) {
+        let style = self.context.out.style;
+        self.context.out.line(format!("\n{}", style.paint(Meaning::Heading, heading)))?;
+        for line in paragraph(0, None, text, TextStyle { width: Some(wide(style)), ..style }) {
             self.context.out.line(line)?;
         }
         Ok(self.context.out.line("")?)
@@ -111,18 +111,18 @@ impl Demo<'_, '_> {
 
     /// Prints a command as it would be typed.
     fn typed(&mut self, program: &str, arguments: &[&str]) -> Done {
-        let look = self.context.out.look;
+        let style = self.context.out.style;
         let words: Vec<String> = arguments.iter().map(|word| shell_word(word)).collect();
         let line = Line::new().add(Meaning::Faint, "$ ");
         let line = line.add(Meaning::Name, format!("{program} {}", words.join(" ")));
-        self.context.out.line(line.show(look))?;
+        self.context.out.line(line.show(style))?;
         Ok(self.context.out.finish()?)
     }
 
     /// Prints a command and runs it.
     fn run(&mut self, arguments: &[&str]) -> Done {
         self.typed("ralph", arguments)?;
-        let color = |look: Look| if look.color { "always" } else { "never" };
+        let color = |style: TextStyle| if style.color { "always" } else { "never" };
         let mut environment = Environment {
             arguments: vec!["ralph".into(), "-C".into(), self.repo.into()],
             ralph: vec![],
@@ -136,7 +136,7 @@ impl Demo<'_, '_> {
         environment.all.retain(|(name, _)| name != "XDG_CACHE_HOME");
         environment.all.push(("XDG_CACHE_HOME".into(), self.folder.join("cache").into()));
         environment.arguments.extend(arguments.iter().map(Into::into));
-        environment.arguments.push(format!("--color={}", color(self.context.out.look)).into());
+        environment.arguments.push(format!("--color={}", color(self.context.out.style)).into());
         match app::run(&environment) {
             Exit::Success => Ok(()),
             // The user stopped the demo, and the run has said so.
@@ -148,12 +148,12 @@ impl Demo<'_, '_> {
     }
 
     fn end(&mut self, keep: bool, watch: &Stopwatch) -> Done {
-        let look = self.context.out.look;
+        let style = self.context.out.style;
         let took = short_duration(u64::try_from(watch.elapsed().as_millis()).unwrap_or(u64::MAX));
         let text =
             format!("✓ 3 tasks done, 5 sessions, 2 of them rejected, all verified, in {took}.");
-        self.context.out.line(format!("\n{}", look.paint(Meaning::Good, text)))?;
-        let heading = look.paint(Meaning::Heading, "Next, in your own git repository:");
+        self.context.out.line(format!("\n{}", style.paint(Meaning::Good, text)))?;
+        let heading = style.paint(Meaning::Heading, "Next, in your own git repository:");
         self.context.out.line(format!("\n{heading}"))?;
         let kept = format!("cd {}", crate::error::quoted(self.repo));
         let mut steps = vec![
@@ -168,15 +168,15 @@ impl Demo<'_, '_> {
         }
         for (command, why) in steps {
             let line = Line::new().plain("  ").add(Meaning::Name, format!("{command:<28}"));
-            self.context.out.line(line.plain("  ").add(Meaning::Faint, why).show(look))?;
+            self.context.out.line(line.plain("  ").add(Meaning::Faint, why).show(style))?;
         }
         Ok(())
     }
 }
 
 /// The maximum width of prose, even on wider terminals.
-fn wide(look: Look) -> usize {
-    look.width.unwrap_or(80).min(80)
+fn wide(style: TextStyle) -> usize {
+    style.width.unwrap_or(80).min(80)
 }
 
 /// A word as it would be typed.

@@ -54,7 +54,7 @@ pub(super) fn used(config: &Config) -> Vec<&str> {
 }
 
 /// All checks of one agent. `None` if the user interrupted them.
-pub(super) fn look_at(
+pub(super) fn inspect(
     name: &str,
     config: &Config,
     environment: &Environment,

@@ -1,7 +1,7 @@
 //! One line of `ralph doctor`.
 
 use ralph_core::text::{printable, printable_line};
-use ralph_ui::style::{Look, Meaning};
+use ralph_ui::style::{Meaning, TextStyle};
 use serde::Serialize;
 
 use crate::error::CliError;
@@ -71,19 +71,19 @@ impl Check {
     }
 
     /// The check as lines for the terminal.
-    pub(super) fn lines(&self, look: Look) -> String {
+    pub(super) fn lines(&self, style: TextStyle) -> String {
         let (word, meaning) = match self.state {
             State::Ok => ("ok  ", Meaning::Good),
             State::Warn => ("warn", Meaning::Warning),
             State::Fail => ("fail", Meaning::Bad),
         };
-        let word = look.paint(meaning, word);
+        let word = style.paint(meaning, word);
         let mut text = format!("{word}  {:<11} {}\n", self.name, self.says);
         for line in self.output.lines() {
-            text.push_str(&format!("        {} {line}\n", look.paint(Meaning::Faint, "|")));
+            text.push_str(&format!("        {} {line}\n", style.paint(Meaning::Faint, "|")));
         }
         for remedy in &self.remedy {
-            text.push_str(&format!("        {} {remedy}\n", look.paint(Meaning::Name, "do:")));
+            text.push_str(&format!("        {} {remedy}\n", style.paint(Meaning::Name, "do:")));
         }
         text
     }

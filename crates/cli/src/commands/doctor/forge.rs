@@ -1,7 +1,7 @@
 //! Checks the remote and the access to its server.
 
 use ralph_core::forge::ForgeKind;
-use ralph_engine::forge::{Looked, Place, RemoteForge, Retry};
+use ralph_engine::forge::{Place, RemoteForge, Retry, TransportReport};
 use ralph_engine::ports::ForgeError;
 use ralph_engine::process::Stop;
 use ralph_engine::project::Project;
@@ -13,7 +13,7 @@ use crate::launch::publish;
 use crate::wiring::Context;
 
 /// Whether ralph could push a branch and open its pull request. Asks the server only if `online`.
-pub(super) fn look(
+pub(super) fn inspect(
     project: &Project,
     config: &Config,
     context: &Context<'_>,
@@ -29,7 +29,7 @@ pub(super) fn look(
             Check::ok("forge", format!("{says}; ralph publishes nothing unless you turn it on"))
         }
     };
-    let looked = match forge.look() {
+    let looked = match forge.transport_report() {
         Ok(looked) => looked,
         Err(error @ (ForgeError::NoRemote { .. } | ForgeError::NoAddress { .. })) => {
             return lacking(error.to_string());
@@ -58,11 +58,11 @@ pub(super) fn look(
     Check::ok("forge", format!("{} through {by}; to try it: ralph doctor --online", place(&looked)))
 }
 
-fn place(looked: &Looked) -> String {
+fn place(looked: &TransportReport) -> String {
     format!("{} on {}", looked.address, looked.address.host)
 }
 
-fn remedy(looked: &Looked) -> String {
+fn remedy(looked: &TransportReport) -> String {
     let host = &looked.address.host;
     match (looked.kind, &looked.wants) {
         (Some(ForgeKind::GitHub), Some(name)) => {

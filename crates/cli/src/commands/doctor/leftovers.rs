@@ -12,7 +12,7 @@ use crate::config::{Config, key};
 use crate::error::quoted;
 
 /// Whether a run is active, was interrupted, or left something behind. The next run cleans up all of it.
-pub(super) fn look(project: &Project, config: &Config) -> Vec<Check> {
+pub(super) fn inspect(project: &Project, config: &Config) -> Vec<Check> {
     let own = project.worktree.join(".ralph");
     let path = own.join("state.toml");
     if let Some(pid) = WorktreeLock::holder(&own) {

@@ -62,7 +62,7 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
         report.agents(&config)?;
         return report.end();
     };
-    let sandboxed = sandbox::look(project, &config, report.context);
+    let sandboxed = sandbox::inspect(project, &config, report.context);
     report.add(git::repository(project))?;
     let signed = git::signed(&project.worktree, &config, report.context.environment);
     if let Some(check) = signed {
@@ -70,19 +70,19 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
     }
     report.add(state::disk(project))?;
     report.add(state::store(project, &config))?;
-    report.add(private::look(project, &config))?;
-    for check in leftovers::look(project, &config) {
+    report.add(private::inspect(project, &config))?;
+    for check in leftovers::inspect(project, &config) {
         report.add(check)?;
     }
     let folder = report.context.worktree_folder(project)?;
-    for check in worktrees::look(project, &folder) {
+    for check in worktrees::inspect(project, &folder) {
         report.add(check)?;
     }
     report.add(state::installed(project))?;
-    report.add(forge::look(project, &config, report.context, args.online))?;
+    report.add(forge::inspect(project, &config, report.context, args.online))?;
     report.agents(&config)?;
     report.add(sandboxed)?;
-    let (check, trusted) = trusted::look(project, &config, report.context);
+    let (check, trusted) = trusted::inspect(project, &config, report.context);
     report.add(check)?;
     if !trusted {
         return report.end();
@@ -142,8 +142,8 @@ struct Report<'a, 'c> {
 impl Report<'_, '_> {
     fn add(&mut self, check: Check) -> Done {
         if !self.json {
-            let look = self.context.out.look;
-            self.context.out.data(check.lines(look))?;
+            let style = self.context.out.style;
+            self.context.out.data(check.lines(style))?;
             self.context.out.finish()?;
         }
         self.checks.push(check);
@@ -153,7 +153,7 @@ impl Report<'_, '_> {
     fn agents(&mut self, config: &Config) -> Done {
         let folder = self.context.folder();
         for name in agent::used(config) {
-            let looked = agent::look_at(name, config, self.context.environment, &folder);
+            let looked = agent::inspect(name, config, self.context.environment, &folder);
             for check in looked.ok_or_else(interrupted)? {
                 self.add(check)?;
             }

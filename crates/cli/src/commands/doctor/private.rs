@@ -22,7 +22,7 @@ struct Open {
 }
 
 /// Whether other users can read or change ralph's files.
-pub(super) fn look(project: &Project, config: &Config) -> Check {
+pub(super) fn inspect(project: &Project, config: &Config) -> Check {
     let (open, foreign) = open(project, config);
     let shown =
         |path: &Path| path.strip_prefix(&project.root).unwrap_or(path).display().to_string();

@@ -37,7 +37,7 @@ fn choose(
 }
 
 /// Which sandbox level sessions get.
-pub(super) fn look(project: &Project, config: &Config, context: &Context<'_>) -> Check {
+pub(super) fn inspect(project: &Project, config: &Config, context: &Context<'_>) -> Check {
     let wanted = launch::wanted_level(config);
     if wanted == Wanted::Exactly(Level::None) {
         let check = Check::ok(NAME, format!("none, as the settings say: {RISK}"));

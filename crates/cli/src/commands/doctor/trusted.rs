@@ -9,7 +9,7 @@ use crate::trust::decisions;
 use crate::wiring::Context;
 
 /// The check, and whether the gates may run.
-pub(super) fn look(project: &Project, config: &Config, context: &Context<'_>) -> (Check, bool) {
+pub(super) fn inspect(project: &Project, config: &Config, context: &Context<'_>) -> (Check, bool) {
     let decisions = decisions(project, config);
     let trust_state = match context.trust_state(!decisions.is_empty()) {
         Ok(trust_state) => trust_state,

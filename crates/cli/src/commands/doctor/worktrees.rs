@@ -14,7 +14,7 @@ fn worktrees(project: &Project, folder: &Path) -> Worktrees {
 }
 
 /// A line for the intact ones, and one for each that is not.
-pub(super) fn look(project: &Project, folder: &Path) -> Vec<Check> {
+pub(super) fn inspect(project: &Project, folder: &Path) -> Vec<Check> {
     let all = match worktrees(project, folder).inspect() {
         Ok(all) => all,
         Err(error) => return vec![Check::error("worktrees", &CliError::from(error))],

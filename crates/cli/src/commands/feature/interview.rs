@@ -137,22 +137,22 @@ pub(super) fn hold(
 
 /// The first words of a conversation.
 fn greet(name: &FeatureName, talk: &Interview, context: &mut Context<'_>) {
-    let look = context.out.message_look;
-    let heading = look.paint(Meaning::Heading, format!("Interview about {name}"));
+    let style = context.out.message_style;
+    let heading = style.paint(Meaning::Heading, format!("Interview about {name}"));
     let begun = match talk.answers().len() {
         0 => String::new(),
         answered => format!(", {} so far", count(answered as u64, "answer")),
     };
     let how = "The agent reads your code, asks what it needs to know, and writes the spec. \
                Enter alone lets the agent decide. Ctrl-D stops; the same command continues later.";
-    let how = paragraph(2, Some(Meaning::Faint), how, look).join("\n");
+    let how = paragraph(2, Some(Meaning::Faint), how, style).join("\n");
     context.out.note(format!("{heading}{begun}\n{how}"));
 }
 
 /// The last words of a conversation whose spec is written.
 fn finished(talk: &Interview, totals: &Totals, context: &mut Context<'_>) {
-    let look = context.out.message_look;
-    let (mark, words) = (look.paint(Meaning::Good, "✓"), totals.words(talk));
+    let style = context.out.message_style;
+    let (mark, words) = (style.paint(Meaning::Good, "✓"), totals.words(talk));
     context.out.note(format!("\n{mark} Spec written after {words}"));
 }
 
@@ -168,7 +168,7 @@ fn stopped(
         Some(number) => format!("Stopped at question {number}"),
         None => "Stopped".to_owned(),
     };
-    let next = context.out.message_look.paint(Meaning::Heading, "Next: ");
+    let next = context.out.message_style.paint(Meaning::Heading, "Next: ");
     context.out.error(format!(
         "\n{at} after {}. Your answers are saved.\n{next}ralph feature create {name} --interview",
         totals.words(talk)
@@ -224,9 +224,9 @@ fn ask(talk: &mut Interview, context: &mut Context<'_>) -> Result<Typed, CliErro
     let (Some(number), Some(text)) = (talk.open(), talk.open_text()) else {
         return Ok(Typed::End);
     };
-    let look = context.out.message_look;
-    let heading = look.paint(Meaning::Heading, format!("Question {number}"));
-    let lines = paragraph(2, None, text.trim(), look).join("\n");
+    let style = context.out.message_style;
+    let heading = style.paint(Meaning::Heading, format!("Question {number}"));
+    let lines = paragraph(2, None, text.trim(), style).join("\n");
     context.out.error(format!("\n{heading}\n{lines}\n"));
     asking::forget_typed();
     context.out.prompt("Your answer (empty: the agent decides): ");
@@ -239,7 +239,7 @@ fn ask(talk: &mut Interview, context: &mut Context<'_>) -> Result<Typed, CliErro
 
 /// The question that a call without a terminal ends with.
 fn open_question(name: &FeatureName, talk: &Interview, context: &Context<'_>) -> CliError {
-    let room = context.out.message_look.width.map(|width| width.saturating_sub(2));
+    let room = context.out.message_style.width.map(|width| width.saturating_sub(2));
     let lines = wrap(talk.open_text().unwrap_or_default().trim(), room);
     let indented: Vec<String> = lines.iter().map(|line| format!("  {line}")).collect();
     CliError::new(Exit::Blocked, format!("a question about {name} is open"))

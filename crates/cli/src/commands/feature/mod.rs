@@ -5,10 +5,10 @@
 //! | `texts` | `create` and `plan`: the spec and the plan, written by the user or by the agent |
 //! | `interview` | the agent's questions before it writes the spec |
 //! | `tasks` | `build`: tasks that the agent proposes and the user approves |
-//! | `look` | `list`, `show`, `delete` |
+//! | `query` | `list`, `show`, `delete` |
 
 mod interview;
-mod look;
+mod query;
 mod tasks;
 mod texts;
 
@@ -80,10 +80,10 @@ pub(crate) fn cmd_feature(args: FeatureArgs, context: &mut Context<'_>) -> Done 
         FeatureCommand::Create(args) => texts::cmd_create(&args, context),
         FeatureCommand::Plan(args) => texts::cmd_plan(&args, context),
         FeatureCommand::Build(args) => tasks::cmd_build(&args, context),
-        FeatureCommand::List { json } => look::list(json, context),
-        FeatureCommand::Show { name, json } => look::show(&feature_name(&name)?, json, context),
+        FeatureCommand::List { json } => query::list(json, context),
+        FeatureCommand::Show { name, json } => query::show(&feature_name(&name)?, json, context),
         FeatureCommand::Delete { name, confirm } => {
-            look::delete(&feature_name(&name)?, confirm, context)
+            query::delete(&feature_name(&name)?, confirm, context)
         }
     }
 }

@@ -96,9 +96,9 @@ fn settle(
     let plan = proposals.plan();
     let seen = store.rehearse(&plan, &gone, &by, clock::now());
     let (report, planned) = seen.map_err(|error| with_store(error, &mut *store))?;
-    let look = context.out.look;
+    let style = context.out.style;
     context.out.note("");
-    context.out.data(tasks::tree(&planned, look))?;
+    context.out.data(tasks::tree(&planned, style))?;
     for task in &left_out {
         let title = printable_line(task.title.as_str());
         context.out.line(format!("no longer proposed: {}  {}  {title}", task.id, task.shown()))?;

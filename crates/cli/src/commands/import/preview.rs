@@ -112,7 +112,7 @@ pub(super) fn show(
         .collect();
     let tasks = ralph_core::amounts::count(plan.tasks.len() as u64, "task");
     context.out.line(format!("{tasks} in {}: {}", format.about(), counted.join(", ")))?;
-    let look = context.out.look;
+    let style = context.out.style;
     let width = plan.tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or_default();
     for (task, fate) in plan.tasks.iter().zip(&fates) {
         let line = Line::new()
@@ -121,7 +121,7 @@ pub(super) fn show(
             .plain("  ")
             .flexible(None, task.title.as_str())
             .add(Meaning::Faint, remark(task));
-        context.out.line(line.show(look))?;
+        context.out.line(line.show(style))?;
     }
     Ok(())
 }

@@ -217,14 +217,14 @@ pub(crate) fn check_ours(project: &Project) -> Done {
 }
 
 fn tell(steps: &[Step], context: &mut Context<'_>) -> Done {
-    let look = context.out.look;
+    let style = context.out.style;
     for step in steps {
         let meaning = match step.did {
             Did::Made | Did::Updated | Did::Removed => Meaning::Good,
             Did::Kept | Did::Stays(_) => Meaning::Faint,
             Did::Refused(_) => Meaning::Bad,
         };
-        let word = look.paint(meaning, format!("{:<7}", step.did.word()));
+        let word = style.paint(meaning, format!("{:<7}", step.did.word()));
         let why = step.did.why().map(|why| format!(": {}", ralph_core::text::printable_line(why)));
         context.out.line(format!("{word}  {}{}", step.path, why.unwrap_or_default()))?;
     }

@@ -106,6 +106,6 @@ fn list(json: bool, context: &mut Context<'_>) -> Done {
             ]
         })
         .collect();
-    let look = context.out.look;
-    Ok(context.out.data(table(&["AGENT", "SINCE", "HOLDS"], 2, &rows, look))?)
+    let style = context.out.style;
+    Ok(context.out.data(table(&["AGENT", "SINCE", "HOLDS"], 2, &rows, style))?)
 }

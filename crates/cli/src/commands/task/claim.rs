@@ -9,7 +9,7 @@ use ralph_engine::ports::ClaimRequest;
 use ralph_ui::tasks::{self, Kv};
 
 use super::edit::text_error;
-use super::look::scope;
+use super::query::scope;
 use crate::error::{CliError, Done, task_id, with_store};
 use crate::status_query::merges_of;
 use crate::wiring::{Context, agent_id};

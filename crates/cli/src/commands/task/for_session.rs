@@ -7,7 +7,7 @@ use ralph_core::task::{Actor, Refusal, Status, may_write};
 use ralph_engine::quota::{NOTES, NOTES_TEXT};
 use ralph_engine::socket::{Closed, SessionIdentity};
 
-use super::{TaskArgs, TaskCommand, added, claim, look, notes, plan, proposed};
+use super::{TaskArgs, TaskCommand, added, claim, notes, plan, proposed, query};
 use crate::commands::hook::{self, HookEvent};
 use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
@@ -23,12 +23,12 @@ pub(crate) fn cmd_task_for_session(
         return proposed::carry_out(args.command, &identity.requests, context);
     }
     match args.command {
-        TaskCommand::List(args) => look::cmd_list(&args, context),
-        TaskCommand::Show(args) => look::cmd_show(&args, context),
-        TaskCommand::Tree(args) => look::cmd_tree(&args, context),
-        TaskCommand::Deps(args) => look::cmd_deps(&args, context),
-        TaskCommand::Ready(args) => look::cmd_ready(&args, context),
-        TaskCommand::Peek(args) => look::cmd_peek(&args, context),
+        TaskCommand::List(args) => query::cmd_list(&args, context),
+        TaskCommand::Show(args) => query::cmd_show(&args, context),
+        TaskCommand::Tree(args) => query::cmd_tree(&args, context),
+        TaskCommand::Deps(args) => query::cmd_deps(&args, context),
+        TaskCommand::Ready(args) => query::cmd_ready(&args, context),
+        TaskCommand::Peek(args) => query::cmd_peek(&args, context),
         TaskCommand::PlanStatus(args) => plan::cmd_plan_status(&args, context),
         TaskCommand::Log(args) if args.writes() && !identity.requests.may_note() => {
             Err(CliError::new(Exit::NotEligible, "this session has reached its limit of notes")

@@ -5,10 +5,10 @@ mod agent;
 mod claim;
 mod edit;
 mod for_session;
-mod look;
 mod notes;
 mod plan;
 mod proposed;
+mod query;
 mod reopen;
 mod session;
 
@@ -51,14 +51,14 @@ enum TaskCommand {
     Create(edit::CreateArgs),
     Update(edit::UpdateArgs),
     Delete(edit::DeleteArgs),
-    List(look::ListArgs),
-    Show(look::ShowArgs),
-    Tree(look::TreeArgs),
-    Deps(look::DepsArgs),
+    List(query::ListArgs),
+    Show(query::ShowArgs),
+    Tree(query::TreeArgs),
+    Deps(query::DepsArgs),
     Block(edit::BlockArgs),
     Unblock(edit::UnblockArgs),
-    Ready(look::ReadyArgs),
-    Peek(look::PeekArgs),
+    Ready(query::ReadyArgs),
+    Peek(query::PeekArgs),
     Claim(claim::ClaimArgs),
     Renew(claim::RenewArgs),
     Done(claim::DoneArgs),
@@ -81,14 +81,14 @@ pub(crate) fn cmd_task(args: TaskArgs, context: &mut Context<'_>) -> Done {
         TaskCommand::Create(args) => edit::cmd_create(&args, context),
         TaskCommand::Update(args) => edit::cmd_update(&args, context),
         TaskCommand::Delete(args) => edit::cmd_delete(&args, context),
-        TaskCommand::List(args) => look::cmd_list(&args, context),
-        TaskCommand::Show(args) => look::cmd_show(&args, context),
-        TaskCommand::Tree(args) => look::cmd_tree(&args, context),
-        TaskCommand::Deps(args) => look::cmd_deps(&args, context),
+        TaskCommand::List(args) => query::cmd_list(&args, context),
+        TaskCommand::Show(args) => query::cmd_show(&args, context),
+        TaskCommand::Tree(args) => query::cmd_tree(&args, context),
+        TaskCommand::Deps(args) => query::cmd_deps(&args, context),
         TaskCommand::Block(args) => edit::cmd_block(&args, context),
         TaskCommand::Unblock(args) => edit::cmd_unblock(&args, context),
-        TaskCommand::Ready(args) => look::cmd_ready(&args, context),
-        TaskCommand::Peek(args) => look::cmd_peek(&args, context),
+        TaskCommand::Ready(args) => query::cmd_ready(&args, context),
+        TaskCommand::Peek(args) => query::cmd_peek(&args, context),
         TaskCommand::Claim(args) => claim::cmd_claim(&args, context),
         TaskCommand::Renew(args) => claim::cmd_renew(&args, context),
         TaskCommand::Done(args) => claim::cmd_done(&args, context),

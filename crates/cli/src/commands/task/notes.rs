@@ -50,9 +50,9 @@ pub(super) fn log(args: &LogArgs, context: &mut Context<'_>) -> Result<Option<St
             context.out.json(&log)?;
             return Ok(None);
         }
-        let (look, zone) = (context.out.look, clock::zone());
+        let (style, zone) = (context.out.style, clock::zone());
         for entry in &log {
-            context.out.line(log_line(entry, &zone, look))?;
+            context.out.line(log_line(entry, &zone, style))?;
         }
         return Ok(None);
     };

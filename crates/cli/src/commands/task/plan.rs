@@ -8,7 +8,7 @@ use ralph_core::plan::parse_sync;
 use ralph_engine::clock;
 use ralph_engine::ports::SyncMode;
 
-use super::look::scope;
+use super::query::scope;
 use crate::commands::import::{at_line, read_plan, tell_report};
 use crate::error::{CliError, Done, with_store};
 use crate::wiring::Context;

@@ -11,7 +11,7 @@ use ralph_engine::quota::PROPOSALS;
 use ralph_engine::socket::Requests;
 
 use super::TaskCommand;
-use super::look::{TreeArgs, tree_or_json};
+use super::query::{TreeArgs, tree_or_json};
 use crate::commands::import::at_line;
 use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;

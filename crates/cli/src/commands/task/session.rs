@@ -12,11 +12,11 @@ use crate::error::{CliError, Done};
 use crate::wiring::Context;
 
 pub(super) fn pass_on(socket: &Path, args: &TaskArgs, context: &mut Context<'_>) -> Done {
-    let look = context.out.look;
+    let style = context.out.style;
     let call = Call {
-        width: look.width,
-        color: look.color,
-        message_color: context.out.message_look.color,
+        width: style.width,
+        color: style.color,
+        message_color: context.out.message_style.color,
         stdin: if args.reads_stdin() { context.read_stdin()? } else { String::new() },
         ..Call::new(words(&context.environment.arguments)?)
     };

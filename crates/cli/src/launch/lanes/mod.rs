@@ -280,7 +280,7 @@ fn run_all(
                 }
                 Err(error) => {
                     let mut out = displays[number].writer();
-                    let _ = writeln!(out, "{}", error.render(context.out.message_look));
+                    let _ = writeln!(out, "{}", error.render(context.out.message_style));
                     End::Failed { code: error.exit.code(), why: error.message().to_owned() }
                 }
             };
@@ -348,7 +348,7 @@ fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>, CliEr
         true => Shared { out: Arc::clone(&out), prefix: String::new(), margin: 0 },
         false => Shared { out: Arc::clone(&out), prefix, margin },
     };
-    Ok(prefixes(&names, context.out.message_look).into_iter().map(shared).collect())
+    Ok(prefixes(&names, context.out.message_style).into_iter().map(shared).collect())
 }
 
 /// The summary, and the exit code of all.
@@ -381,7 +381,7 @@ fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
             None if complete == numbers.len() => format!("{done}."),
             None => format!("{done}; to continue: ralph loop"),
         };
-        let text = summary(&lines, &joint, context.out.message_look).join("\n");
+        let text = summary(&lines, &joint, context.out.message_style).join("\n");
         let mut out = io::stderr();
         let _ = writeln!(out, "{text}");
     }
@@ -405,7 +405,7 @@ fn lane_line(
         Some(began) => commits_since(&call.home, &began, &branch).unwrap_or(0),
         None => 0,
     };
-    let look = || match commits {
+    let style = || match commits {
         0 => None,
         _ => Some(format!("git log {}..{branch}", call.base_of(number).unwrap_or_default())),
     };
@@ -419,7 +419,7 @@ fn lane_line(
             End::Ran(outcome, _) => outcome.usage.cost_micro_usd,
             _ => None,
         },
-        more: end.why().or_else(|| end.published()).or_else(look),
+        more: end.why().or_else(|| end.published()).or_else(style),
         branch,
     })
 }

@@ -128,7 +128,7 @@ impl Draft {
         if class.is_limit() {
             self.wait_for_provider(slot, class, self.state.limit_streak, resets_at);
         } else {
-            self.look(slot);
+            self.survey(slot);
         }
         self.wake_idle_slots(slot);
     }
@@ -159,7 +159,7 @@ impl Draft {
             })
             .collect();
         for slot in idle {
-            self.look(slot);
+            self.survey(slot);
         }
     }
 
@@ -248,7 +248,7 @@ impl Draft {
     /// Asks again for what the slot waits for.
     pub(super) fn take_up_again(&mut self, slot: SlotId, current: &Slot) {
         match current.phase {
-            Phase::Free => self.look(slot),
+            Phase::Free => self.survey(slot),
             Phase::Surveying => self.effect(Effect::Survey { slot }),
             Phase::Claiming => self.effect(match self.state.policy.picker {
                 Picker::Loop => Effect::Claim { slot, only: current.only_task() },

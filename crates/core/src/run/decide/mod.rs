@@ -5,11 +5,11 @@
 
 mod after;
 mod integrate;
-mod look;
 mod people;
 mod publish;
 mod session;
 mod settle;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod unsignaled;
@@ -113,7 +113,7 @@ impl Draft {
     }
 
     /// The slot looks for work, unless the run is ending or paused.
-    fn look(&mut self, slot: SlotId) {
+    fn survey(&mut self, slot: SlotId) {
         if self.state.stop.is_some() {
             return;
         }

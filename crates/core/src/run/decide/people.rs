@@ -19,7 +19,7 @@ impl Draft {
                     let paused = |slot: &Slot| matches!(slot.wait, Some((Wait::Paused, _)));
                     if self.slot(slot).is_some_and(paused) {
                         self.fact(Fact::WaitEnded { slot });
-                        self.look(slot);
+                        self.survey(slot);
                     }
                 }
             }

@@ -64,7 +64,7 @@ impl Draft {
                 self.fact(Fact::WaitEnded { slot });
                 self.effect(Effect::StopWaiting { slot });
             }
-            self.look(slot);
+            self.survey(slot);
         }
     }
 

@@ -80,7 +80,7 @@ impl Decoder for ClaudeDecoder {
             }
             return heard;
         }
-        self.patiently(line, cut, events)
+        self.leniently(line, cut, events)
     }
 
     fn hears(&mut self, anybody: bool) {
@@ -104,7 +104,7 @@ impl Decoder for ClaudeDecoder {
 
 impl ClaudeDecoder {
     /// A line of any kind.
-    pub(super) fn patiently(
+    pub(super) fn leniently(
         &mut self,
         line: &[u8],
         cut: bool,
@@ -156,7 +156,7 @@ impl ClaudeDecoder {
         match (&*line.kind, &*subtype) {
             ("assistant", _) => {
                 let heard = self.works();
-                match Message::patiently(line) {
+                match Message::leniently(line) {
                     // The CLI's own text about an error; the end of the session reports it.
                     Some(message) if line.error.is_some() || message.model == NO_MODEL => {
                         self.error = ApiError::of(line);
@@ -170,7 +170,7 @@ impl ClaudeDecoder {
             }
             ("user", _) => {
                 let heard = self.works();
-                if let Some(message) = Message::patiently(line) {
+                if let Some(message) = Message::leniently(line) {
                     self.tool_ends(message, events);
                 }
                 return heard;

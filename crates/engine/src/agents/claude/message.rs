@@ -246,7 +246,7 @@ fn texts<'a>(cursor: &mut Cursor<'a>) -> Option<Words<'a>> {
 
 impl<'a> Message<'a> {
     /// Reads what a line brings, whatever of it can be read.
-    pub(super) fn patiently(line: &Line<'a>) -> Option<Self> {
+    pub(super) fn leniently(line: &Line<'a>) -> Option<Self> {
         #[derive(Deserialize)]
         struct Fields<'a> {
             #[serde(borrow)]

@@ -74,7 +74,7 @@ fn busy(times: i32) -> bool {
 
 /// Tries again while another process is in the way, for the few steps in which SQLite reports that at
 /// once instead of asking [`busy`]: above all when two processes turn the same new file to WAL.
-fn patiently<R>(
+fn retry_while_locked<R>(
     mut work: impl FnMut() -> rusqlite::Result<R>,
 ) -> std::result::Result<R, rusqlite::Error> {
     let mut times = 0;
@@ -236,8 +236,9 @@ fn connect(path: &Path) -> Result<Connection> {
 /// The schema version of a database of ralph's; `None` for an empty file; an error for anything else.
 fn identify(path: &Path, connection: &Connection) -> Result<Option<i64>> {
     let fail = |error: rusqlite::Error| named(path, waited(), &error);
-    let number =
-        |text: &str| patiently(|| connection.query_row(text, [], |row| row.get::<_, i64>(0)));
+    let number = |text: &str| {
+        retry_while_locked(|| connection.query_row(text, [], |row| row.get::<_, i64>(0)))
+    };
     let application = number("PRAGMA application_id").map_err(fail)?;
     let version = number("PRAGMA user_version").map_err(fail)?;
     if application == APPLICATION_ID {
@@ -276,12 +277,12 @@ fn migrate(path: &Path, connection: &Connection, found: i64) -> Result<()> {
     let fail = |error: rusqlite::Error| named(path, waited(), &error);
     let turn = "PRAGMA journal_mode = WAL";
     let mode: String =
-        patiently(|| connection.query_row(turn, [], |row| row.get(0))).map_err(fail)?;
+        retry_while_locked(|| connection.query_row(turn, [], |row| row.get(0))).map_err(fail)?;
     if !mode.eq_ignore_ascii_case("wal") {
         let detail = format!("this file system does not support the journal mode WAL, only {mode}");
         return Err(StoreError::Failed { path: path.to_owned(), detail });
     }
-    patiently(|| connection.execute_batch("BEGIN IMMEDIATE")).map_err(fail)?;
+    retry_while_locked(|| connection.execute_batch("BEGIN IMMEDIATE")).map_err(fail)?;
     // Another process may have been faster.
     let found = identify(path, connection)?.unwrap_or(0);
     let mut script = String::new();

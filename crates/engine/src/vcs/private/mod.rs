@@ -295,7 +295,7 @@ impl Private {
 
     /// What a sandbox needs in which the loop's own git looks at files. `seeing`: also at what a session
     /// committed.
-    pub(super) fn look_binds(&self, seeing: bool) -> Result<Vec<Bind>, GitError> {
+    pub(super) fn inspection_binds(&self, seeing: bool) -> Result<Vec<Bind>, GitError> {
         let look = self.folder.join(LOOK);
         self.set_seeing(&look, seeing)?;
         let mut binds = self.with_objects(Bind::writable(look).at(&self.common));
@@ -377,7 +377,7 @@ impl Private {
     }
 
     /// The index that our own looks write, where it is in a sandbox.
-    pub(super) fn look_index(&self) -> PathBuf {
+    pub(super) fn inspection_index(&self) -> PathBuf {
         self.own.join("index")
     }
 
@@ -388,7 +388,7 @@ impl Private {
     }
 
     /// Where that is in a sandbox.
-    pub(super) fn known_in_look(&self) -> PathBuf {
+    pub(super) fn known_in_inspection(&self) -> PathBuf {
         self.common.join(KNOWN)
     }
 
@@ -403,7 +403,7 @@ impl Private {
     }
 
     /// The session's directory of this worktree alone, where it is while we look.
-    pub(super) fn own_in_look(&self) -> PathBuf {
+    pub(super) fn own_in_inspection(&self) -> PathBuf {
         let inside = self.own.strip_prefix(&self.common).unwrap_or(Path::new(""));
         Path::new(PRIVATE).join(inside)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ralph_core::branch::BranchName;
 
 use super::super::git::GitError;
-use super::look::{is_free, named_admin};
+use super::admin_folder::{is_free, named_admin};
 use super::marker::Stage;
 use super::prepare::Worktrees;
 use super::repair::is_ours;

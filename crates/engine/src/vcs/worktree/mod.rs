@@ -7,7 +7,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `marker` | the markers, and the lock of a branch |
-//! | `look` | reads git's own worktree folder |
+//! | `admin_folder` | reads git's own worktree folder |
 //! | `prepare` | creates a worktree, or reuses the existing one |
 //! | `repair` | repairs half-created, half-removed and damaged ones |
 //! | `equip` | sets up identity, ignored files and the plan in a worktree |
@@ -16,9 +16,9 @@
 //! | `submodules` | finds work in submodules before a worktree is removed |
 //! | `refusal` | refusals, and what to type |
 
+mod admin_folder;
 mod equip;
 mod inspect;
-mod look;
 mod marker;
 mod prepare;
 mod refusal;

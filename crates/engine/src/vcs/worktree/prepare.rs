@@ -8,8 +8,8 @@ use ralph_core::branch::{BranchName, check_beside};
 use super::super::git::{Git, GitError};
 use super::super::in_place::GitVcs;
 use super::super::sandboxed::GitSandbox;
+use super::admin_folder::{self, Admin, TOKEN, admins};
 use super::equip::{self, Identity};
-use super::look::{self, Admin, TOKEN, admins};
 use super::marker::{Hold, Marker, Markers, Stage};
 use super::refusal::WorktreeRefusal;
 use crate::project::{Project, write_privately};
@@ -69,7 +69,7 @@ impl Worktrees {
         // place that it leads to.
         let folder = match folder.starts_with(&project.root) {
             true => folder.to_owned(),
-            false => look::plain(folder),
+            false => admin_folder::plain(folder),
         };
         let project = project.clone();
         Self { markers: Markers::of(&project), project, folder, patience: PATIENCE, sandbox: None }
@@ -300,7 +300,7 @@ impl Worktrees {
 
     /// Checks that nothing is in the way of a new worktree.
     fn check_free(&self, branch: &BranchName, path: &Path) -> Result<(), GitError> {
-        if let Some(place) = look::checked_out(&self.project, branch.as_str())? {
+        if let Some(place) = admin_folder::checked_out(&self.project, branch.as_str())? {
             return Err(
                 WorktreeRefusal::Elsewhere { branch: branch.to_string(), path: place }.into()
             );

@@ -11,7 +11,7 @@ use super::super::private::Private;
 use super::super::sandboxed::forget_sandbox;
 use super::super::wip::{Wip, list_wip, ref_name};
 use super::super::{checkout, scratch};
-use super::look::{Admin, is_free, is_named_by};
+use super::admin_folder::{Admin, is_free, is_named_by};
 use super::marker::{Marker, Stage};
 use super::prepare::Worktrees;
 use super::refusal::WorktreeRefusal;
@@ -145,7 +145,7 @@ impl Worktrees {
     /// Deletes a branch that no worktree has checked out any more. What only it leads to must be saved.
     pub fn delete_branch(&self, branch: &BranchName) -> Result<(), GitError> {
         let Some(tip) = self.tip(branch)? else { return Ok(()) };
-        if super::look::checked_out(&self.project, branch.as_str())?.is_some() {
+        if super::admin_folder::checked_out(&self.project, branch.as_str())?.is_some() {
             return Ok(());
         }
         let name = format!("refs/heads/{branch}");

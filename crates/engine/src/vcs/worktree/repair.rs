@@ -18,7 +18,7 @@ use ralph_core::branch::BranchName;
 use super::super::git::{Git, GitError};
 use super::super::in_place::GitVcs;
 use super::super::position::position;
-use super::look::{Admin, admins, is_free, named_admin, plain};
+use super::admin_folder::{Admin, admins, is_free, named_admin, plain};
 use super::marker::{Marker, Stage, gone};
 use super::prepare::Worktrees;
 use super::refusal::WorktreeRefusal;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::super::entries::os_path;
 use super::super::git::{Git, GitError};
 use super::super::spelling::spelled;
-use super::look::{Admin, named_admin};
+use super::admin_folder::{Admin, named_admin};
 use super::prepare::Worktrees;
 use crate::project::Project;
 use crate::untrusted::{LARGE, SMALL, read_own};

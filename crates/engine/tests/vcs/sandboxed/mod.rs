@@ -22,7 +22,7 @@ use std::time::Duration;
 use ralph_engine::ports::{Bind, Jail, RunBase, Shown, Vcs};
 use ralph_engine::process::CommandSpec;
 use ralph_engine::project::Project;
-use ralph_engine::vcs::look::{self, Look};
+use ralph_engine::vcs::inspect::{self, InspectionRequest};
 use ralph_engine::vcs::{GitSandbox, GitVcs};
 
 use crate::kit::{Repo, run};
@@ -124,8 +124,9 @@ pub(crate) fn without_sandbox() -> bool {
 #[test]
 #[ignore = "only in the box of the others"]
 fn the_look_in_the_box() {
-    let asked: Look = serde_json::from_str(&std::env::var("RALPH_TEST_LOOK").unwrap()).unwrap();
-    let seen = look::look_inside(&asked).unwrap();
+    let asked: InspectionRequest =
+        serde_json::from_str(&std::env::var("RALPH_TEST_LOOK").unwrap()).unwrap();
+    let seen = inspect::inspect_inside(&asked).unwrap();
     let line = serde_json::to_string(&seen).unwrap();
     writeln!(std::io::stdout(), "\n{line}").unwrap();
 }

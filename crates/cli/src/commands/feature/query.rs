@@ -41,8 +41,8 @@ pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
             ]
         })
         .collect();
-    let look = context.out.look;
-    Ok(context.out.data(table(&["FEATURE", "ID", "TASKS"], 2, &cells, look))?)
+    let style = context.out.style;
+    Ok(context.out.data(table(&["FEATURE", "ID", "TASKS"], 2, &cells, style))?)
 }
 
 pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) -> Done {
@@ -63,11 +63,11 @@ pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) ->
         });
         return Ok(context.out.json(&value)?);
     }
-    let look = context.out.look;
+    let style = context.out.style;
     context.out.line(format!(
         "{}  {}",
-        look.paint(Meaning::Name, name),
-        look.paint(Meaning::Faint, &feature.id)
+        style.paint(Meaning::Name, name),
+        style.paint(Meaning::Faint, &feature.id)
     ))?;
     context.out.line(format!("  {counts}"))?;
     let texts = [
@@ -89,7 +89,7 @@ pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) ->
     }
     if !list.is_empty() {
         context.out.line("")?;
-        context.out.data(tasks::tree(&list, look))?;
+        context.out.data(tasks::tree(&list, style))?;
     }
     Ok(())
 }

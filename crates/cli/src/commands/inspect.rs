@@ -1,23 +1,24 @@
 //! `ralph __look`: inspects the files of a worktree from inside a sandbox. A hidden command that the loop starts.
 
 use clap::Args;
-use ralph_engine::vcs::look::{self, Look};
+use ralph_engine::vcs::inspect::{self, InspectionRequest};
 
 use crate::error::{CliError, Done};
 use crate::wiring::Context;
 
 /// Inspect a worktree and the commits of a session, and print the ids
 #[derive(Debug, Args)]
-pub(crate) struct LookArgs {
+pub(crate) struct InspectArgs {
     /// What to inspect, as JSON
     #[arg(value_name = "JSON")]
     asked: String,
 }
 
-pub(crate) fn cmd_look(args: &LookArgs, context: &mut Context<'_>) -> Done {
-    let asked: Look = serde_json::from_str(&args.asked)
+pub(crate) fn cmd_inspect(args: &InspectArgs, context: &mut Context<'_>) -> Done {
+    let asked: InspectionRequest = serde_json::from_str(&args.asked)
         .map_err(|error| CliError::usage(format!("the request cannot be read: {error}")))?;
-    let seen = look::look_inside(&asked).map_err(|error| CliError::failed(error.to_string()))?;
+    let seen =
+        inspect::inspect_inside(&asked).map_err(|error| CliError::failed(error.to_string()))?;
     let text = serde_json::to_string(&seen).map_err(|error| CliError::failed(error.to_string()))?;
     Ok(context.out.data(text + "\n")?)
 }

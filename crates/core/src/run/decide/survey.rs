@@ -28,7 +28,7 @@ impl Draft {
             self.fact(Fact::Noticed { notice: notice.clone() });
         }
         for slot in 0..self.state.slots.len() as SlotId {
-            self.look(slot);
+            self.survey(slot);
         }
     }
 
@@ -206,7 +206,7 @@ impl Draft {
         // Another agent was faster. After the second time ralph waits.
         let missed = self.slot(slot).map_or(0, |slot| slot.missed);
         if missed < 2 {
-            self.look(slot);
+            self.survey(slot);
         } else {
             let until = later(self.now, transient(missed - 2, self.jitter()));
             self.wait(slot, Wait::Others { tasks: 0 }, Some(until));

@@ -86,7 +86,7 @@ fn table_or_json(tasks: &[Task], json: bool, out: &mut Output) -> Done {
     }
     match tasks.is_empty() {
         true => Ok(()),
-        false => Ok(out.data(tasks::table(tasks, out.look))?),
+        false => Ok(out.data(tasks::table(tasks, out.style))?),
     }
 }
 
@@ -147,8 +147,8 @@ pub(super) fn cmd_show(args: &ShowArgs, context: &mut Context<'_>) -> Done {
     if args.json {
         return Ok(context.out.json(&tasks::details(&task, details))?);
     }
-    let look = context.out.look;
-    Ok(context.out.data(tasks::page(&task, details, look))?)
+    let style = context.out.style;
+    Ok(context.out.data(tasks::page(&task, details, style))?)
 }
 
 fn blockers_of(task: &Task, store: &mut dyn Store) -> Result<Vec<Task>, StoreError> {
@@ -178,8 +178,8 @@ pub(super) fn tree_or_json(tasks: &[Task], args: &TreeArgs, context: &mut Contex
     if args.json {
         return table_or_json(tasks, true, &mut context.out);
     }
-    let look = context.out.look;
-    Ok(context.out.data(tasks::tree(tasks, look))?)
+    let style = context.out.style;
+    Ok(context.out.data(tasks::tree(tasks, style))?)
 }
 
 /// Show everything that a task waits for, and everything that waits for it
@@ -213,13 +213,13 @@ pub(super) fn cmd_deps(args: &DepsArgs, context: &mut Context<'_>) -> Done {
         });
         return Ok(context.out.json(&both)?);
     }
-    let look = context.out.look;
+    let style = context.out.style;
     for (word, chain) in [("waits for", &blockers), ("blocks", &dependents)] {
         if chain.tasks.is_empty() {
             context.out.line(format!("{id} {word} nothing"))?;
         } else {
             context.out.line(format!("{id} {word}:"))?;
-            context.out.data(tasks::chain(&id, chain, look))?;
+            context.out.data(tasks::chain(&id, chain, style))?;
         }
     }
     Ok(())

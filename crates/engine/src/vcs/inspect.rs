@@ -28,7 +28,7 @@ const MOST_FILES: u32 = 2_000_000;
 
 /// What to read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Look {
+pub struct InspectionRequest {
     /// The worktree.
     pub worktree: PathBuf,
     /// Our index of it, which this changes.
@@ -46,7 +46,7 @@ pub struct Look {
 
 /// What was found.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Seen {
+pub struct Inspection {
     /// The session's base commit, overlaid by its files.
     pub tree: String,
     /// That commit.
@@ -64,13 +64,13 @@ pub struct Seen {
 }
 
 /// Looks, in a sandbox: what the settings of the worktree name may run.
-pub fn look_inside(asked: &Look) -> Result<Seen, GitError> {
+pub fn inspect_inside(asked: &InspectionRequest) -> Result<Inspection, GitError> {
     settle_inside();
-    look(asked)
+    inspect(asked)
 }
 
 /// Looks.
-pub fn look(asked: &Look) -> Result<Seen, GitError> {
+pub fn inspect(asked: &InspectionRequest) -> Result<Inspection, GitError> {
     let person = || Position { branch: None, head: asked.head.clone() };
     let (at, refused) = match &asked.private {
         None => (person(), None),
@@ -107,11 +107,15 @@ pub fn look(asked: &Look) -> Result<Seen, GitError> {
     let commit = call.line()?;
     Git::plumbing(&asked.worktree, &["update-ref", LOOKED, &commit]).run()?;
     let Position { branch, head } = at;
-    Ok(Seen { tree, head, branch, others, commit, left_out, refused })
+    Ok(Inspection { tree, head, branch, others, commit, left_out, refused })
 }
 
 /// Commits that refs of the session lead to beside its HEAD, as far as refs are files.
-fn others_in(asked: &Look, common: &Path, head: Option<&String>) -> Result<Vec<String>, GitError> {
+fn others_in(
+    asked: &InspectionRequest,
+    common: &Path,
+    head: Option<&String>,
+) -> Result<Vec<String>, GitError> {
     let known = std::fs::read_to_string(&asked.known).unwrap_or_default();
     let known: HashSet<&str> = known.lines().collect();
     let mut found = BTreeSet::new();
@@ -152,7 +156,7 @@ fn others_in(asked: &Look, common: &Path, head: Option<&String>) -> Result<Vec<S
 }
 
 /// The HEAD of a session in its own directory, or why it is not trusted.
-fn committed(asked: &Look, common: &Path, own: &Path) -> Result<Position, String> {
+fn committed(asked: &InspectionRequest, common: &Path, own: &Path) -> Result<Position, String> {
     let mut left = MOST_FILES;
     for (folder, name) in [
         (common, "HEAD"),

@@ -13,7 +13,7 @@ use crate::ports::ForgeError;
 
 /// What there is on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Looked {
+pub struct TransportReport {
     /// The repository that pull requests go to.
     pub address: Address,
     /// The kind of the server; `None` if unknown.
@@ -28,7 +28,7 @@ pub struct Looked {
     pub wants: Option<String>,
 }
 
-impl Looked {
+impl TransportReport {
     /// Whether there may be a transport.
     pub const fn may_reach(&self) -> bool {
         self.gh || (self.curl && self.token.is_some())
@@ -37,7 +37,7 @@ impl Looked {
 
 impl RemoteForge {
     /// Finds the transport that ralph would use, without a request.
-    pub fn look(&self) -> Result<Looked, ForgeError> {
+    pub fn transport_report(&self) -> Result<TransportReport, ForgeError> {
         let (_, address) = self.addresses()?;
         let Place { environment, hosts, .. } = self.place();
         let environment: &[(OsString, OsString)] = environment;
@@ -46,7 +46,7 @@ impl RemoteForge {
         let has = |name: &str| program(environment, name).is_some();
         let variables = server.map(|server| server.variables).unwrap_or_default();
         let set = |name: &&String| super::server::variable(environment, name).is_some();
-        Ok(Looked {
+        Ok(TransportReport {
             gh: matches!(kind, None | Some(ForgeKind::GitHub)) && address.is_flat() && has("gh"),
             curl: has("curl"),
             token: variables.iter().find(set).cloned(),
