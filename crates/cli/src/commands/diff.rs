@@ -107,7 +107,7 @@ pub(crate) fn cmd_diff(args: &DiffArgs, context: &mut Context<'_>) -> Done {
         Work::Trees { from, to, .. } => call.arg(from).arg(to),
     };
     context.out.finish()?;
-    Err(call.arg("--").take_over().into())
+    Err(call.arg("--").replace_process().into())
 }
 
 fn json(work: &Work, task: Option<&TaskId>, vcs: &GitVcs, context: &mut Context<'_>) -> Done {

@@ -386,7 +386,7 @@ pub trait Vcs: Send + Sync {
 
     /// A session has ended: if the branch belongs to ralph, the session's commits are on that branch from now
     /// on.
-    fn take_over(&self) -> Result<(), GitError> {
+    fn import_commits(&self) -> Result<(), GitError> {
         Ok(())
     }
 

@@ -169,7 +169,7 @@ pub(super) struct Crew {
     /// A step has done something that others wait for.
     pub(super) news: Notify,
     /// Claims that this run ended itself: no other process took them.
-    let_go: Mutex<HashSet<(TaskId, Generation)>>,
+    released: Mutex<HashSet<(TaskId, Generation)>>,
     /// The files that the task of each slot is about, where tasks run side by side.
     pub(super) touching: Mutex<Vec<Vec<String>>>,
     /// Commits of tasks that are in the history of the branch.
@@ -260,7 +260,7 @@ impl Crew {
             dispatcher: Mutex::new(dispatcher),
             tasks: Mutex::default(),
             news: Notify::new(),
-            let_go: Mutex::default(),
+            released: Mutex::default(),
             touching,
             merged: Mutex::default(),
             unattributed: Mutex::new(unattributed),
@@ -325,8 +325,8 @@ impl Crew {
     }
 
     /// This run is about to end this claim.
-    pub(super) fn let_go(&self, task: &TaskId, generation: Generation) {
-        let mut all = self.let_go.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn mark_released(&self, task: &TaskId, generation: Generation) {
+        let mut all = self.released.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert((task.clone(), generation));
     }
 
@@ -341,8 +341,8 @@ impl Crew {
     }
 
     /// Whether this run ended this claim itself.
-    pub(super) fn has_let_go(&self, task: &TaskId, generation: Generation) -> bool {
-        let all = self.let_go.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn was_released(&self, task: &TaskId, generation: Generation) -> bool {
+        let all = self.released.lock().unwrap_or_else(PoisonError::into_inner);
         all.contains(&(task.clone(), generation))
     }
 

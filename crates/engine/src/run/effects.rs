@@ -129,7 +129,7 @@ impl Crew {
     fn release(&self, slot: SlotId, task: &TaskId) -> Result<(), StoreError> {
         let by = Actor::Agent(self.agent_id(slot).clone(), None);
         let held = self.store().get(task)?;
-        self.let_go(task, held.generation);
+        self.mark_released(task, held.generation);
         match self.store().release(task, &by, now()) {
             // Another process has it, or it is finished: there is nothing to give back.
             Err(StoreError::Refused(_)) => Ok(()),

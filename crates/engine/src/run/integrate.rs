@@ -116,7 +116,7 @@ impl WorktreePool {
             vcs.check_signing()?;
         }
         vcs.sweep_own_locks()?;
-        vcs.take_over()?;
+        vcs.import_commits()?;
         let head = vcs.head()?.unwrap_or_else(|| tip.clone());
         let mut from = self.trunk.fork(&head, &tip)?.unwrap_or_else(|| tip.clone());
         let mut base = RunBase {
@@ -496,7 +496,7 @@ fn save_unfinished(
     }
     let number = u32::try_from(store.attempts(&attempt.task)?.len()).unwrap_or(u32::MAX);
     let vcs = pool.worktrees.vcs(Project::find(&path).map_err(GitError::from)?)?;
-    vcs.take_over()?;
+    vcs.import_commits()?;
     let tip = pool.trunk.tip()?;
     let head = vcs.head()?.unwrap_or_else(|| tip.clone());
     let from = pool.trunk.fork(&head, &tip)?.unwrap_or(tip);
@@ -522,7 +522,7 @@ pub(super) fn sweep(pool: &WorktreePool, store: &mut dyn Store) -> Result<Vec<St
                 let number = u32::try_from(store.attempts(&task)?.len().max(1)).unwrap_or(u32::MAX);
                 let project = Project::find(&ours.path).map_err(GitError::from)?;
                 let vcs = pool.worktrees.vcs(project)?;
-                vcs.take_over()?;
+                vcs.import_commits()?;
                 let head = vcs.head()?.unwrap_or_else(|| tip.clone());
                 let from = pool.trunk.fork(&head, &tip)?.unwrap_or_else(|| tip.clone());
                 vcs.save_since(&from, &task, number)?;

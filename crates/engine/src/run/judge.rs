@@ -39,7 +39,7 @@ impl Crew {
         let since = self.kit(slot).since;
         let workspace = self.workspace(slot);
         workspace.vcs.remove_dead_locks(since)?;
-        workspace.vcs.take_over()?;
+        workspace.vcs.import_commits()?;
         self.return_to_branch(slot, &workspace)?;
         self.keep_own_work(slot, &workspace)?;
         self.keep_plan_out()?;

@@ -330,7 +330,7 @@ impl Crew {
     ) -> Result<TaskResult, Failed> {
         let id = &ending.task.id;
         let by = self.actor(slot, ending.task.generation);
-        self.let_go(id, ending.task.generation);
+        self.mark_released(id, ending.task.generation);
         let at = now();
         let mut store = self.store();
         let mut question = None;

@@ -188,7 +188,7 @@ impl Crew {
         let Some(reason) = self.setup.policy.budget.holds_task(task.spent_micro_usd) else {
             return Ok(false);
         };
-        self.let_go(&task.id, task.generation);
+        self.mark_released(&task.id, task.generation);
         let by = self.actor(slot, task.generation);
         let mut store = self.store();
         store.note(&task.id, &reason, &by, now())?;

@@ -98,7 +98,7 @@ impl Crew {
             for (slot, (before, after)) in had.iter_mut().zip(held).enumerate() {
                 for (task, generation) in before.iter().filter(|held| !after.contains(held)) {
                     let lost = (task.clone(), *generation);
-                    if !self.has_let_go(task, *generation) && told.insert(lost) {
+                    if !self.was_released(task, *generation) && told.insert(lost) {
                         let agent = self.setup.agent_ids[slot].clone();
                         self.send(Input::ClaimLost { agent, task: task.clone() });
                     }

@@ -12,7 +12,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::project::Project;
-use crate::vcs::Private;
+use crate::vcs::SessionGitDir;
 
 /// Files of the common directory.
 const COMMON: [&str; 3] = ["config", "info/attributes", ALTERNATES];
@@ -46,7 +46,7 @@ impl Guard {
         let named = COMMON.iter().map(|name| common.join(name));
         let all = named.chain(OWN.iter().map(|name| own.join(name))).chain(entries(&hooks));
         // Files of the worktree that settings are read from, or that a setting names as a program.
-        let deciding = Private::of(project).and_then(|private| private.protected_files());
+        let deciding = SessionGitDir::of(project).and_then(|git_dir| git_dir.protected_files());
         for path in all.chain(deciding.unwrap_or_default()) {
             let kept = read(&path);
             files.insert(path, kept);

@@ -43,7 +43,7 @@ impl GitVcs {
         sandboxed: &WorktreeSandbox,
         base: &RunBase,
     ) -> Result<Candidate, GitError> {
-        self.mirror()?;
+        self.adopt_head()?;
         let at = self.position()?;
         let head_tree = self.tree_of(at.head.as_deref())?;
         let seen = self.see(sandboxed)?;

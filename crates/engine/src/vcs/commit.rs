@@ -35,7 +35,7 @@ impl GitVcs {
         let below = candidate.taken.as_deref().or(candidate.head.as_deref());
         if candidate.taken.is_some() && self.tree_of(below)? == candidate.tree {
             // All of it is committed, and by the session.
-            return self.land_taken(base, candidate).map(|_| None);
+            return self.land_imported(base, candidate).map(|_| None);
         }
         let hooks = self.hooks_folder()?;
         let mut message = message(subject, body);
@@ -51,7 +51,7 @@ impl GitVcs {
         self.advance(expected, &id, Files::There, &logged)?.or_moved(expected)?;
         // Before the last hook: it is to find the commit.
         if let Some(sandboxed) = &self.sandboxed {
-            self.let_go_settled(sandboxed);
+            self.discard_finished(sandboxed);
         }
         if let Some(folder) = &hooks {
             self.post_commit(folder);

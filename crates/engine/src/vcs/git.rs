@@ -284,7 +284,7 @@ impl<'a> Git<'a> {
 
     /// Becomes git: what it shows goes to the user's terminal, through the user's pager. Returns only if git cannot be
     /// started.
-    pub fn take_over(self) -> GitError {
+    pub fn replace_process(self) -> GitError {
         match (Self { is_shown: true, ..self }).command(is_inside()) {
             Ok(mut command) => GitError::NotStarted(command.exec()),
             Err(error) => error,

@@ -201,7 +201,7 @@ impl GitVcs {
         if let Some(index) = index {
             set("GIT_INDEX_FILE", index.into());
         }
-        let ran = match self.lend_private()? {
+        let ran = match self.issue_git_dir()? {
             None => {
                 let spec = CommandSpec {
                     program: hook.into(),
@@ -219,14 +219,14 @@ impl GitVcs {
                     }
                 }
             }
-            Some(lent) => {
-                for (name, value) in &lent.environment {
+            Some(issued) => {
+                for (name, value) in &issued.environment {
                     environment.retain(|(known, _)| known != name);
                     environment.push((name.clone(), value.clone()));
                 }
-                let mut binds = lent.binds;
+                let mut binds = issued.binds;
                 binds.extend(
-                    self.sandboxed.as_ref().map(|sandboxed| sandboxed.private.own_settings_over()),
+                    self.sandboxed.as_ref().map(|sandboxed| sandboxed.git_dir.own_settings_over()),
                 );
                 let spec = self.hook_in_sandbox(hook, arguments, environment, scratch, binds);
                 probe::finish(&spec, hooks.timeout)
@@ -287,7 +287,7 @@ impl GitVcs {
     fn is_in_git_dir(&self, folder: &Path) -> bool {
         self.sandboxed
             .as_ref()
-            .is_some_and(|sandboxed| folder.starts_with(sandboxed.private.common()))
+            .is_some_and(|sandboxed| folder.starts_with(sandboxed.git_dir.common()))
     }
 }
 

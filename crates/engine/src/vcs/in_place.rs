@@ -260,7 +260,7 @@ impl Vcs for GitVcs {
     }
 
     fn land(&self, base: &RunBase, candidate: &Candidate) -> Result<Option<String>, GitError> {
-        self.land_taken(base, candidate)
+        self.land_imported(base, candidate)
     }
 
     fn told_commits(
@@ -291,15 +291,15 @@ impl Vcs for GitVcs {
     }
 
     fn shown(&self) -> Result<Shown, GitError> {
-        Ok(self.lend_private()?.unwrap_or_default())
+        Ok(self.issue_git_dir()?.unwrap_or_default())
     }
 
     fn shown_to_judges(&self, head: Option<&str>) -> Result<Shown, GitError> {
         Ok(self.private_for_judges(head)?.unwrap_or_default())
     }
 
-    fn take_over(&self) -> Result<(), GitError> {
-        self.mirror()
+    fn import_commits(&self) -> Result<(), GitError> {
+        self.adopt_head()
     }
 
     fn renamed(&self, text: &str) -> String {
@@ -391,7 +391,7 @@ impl Vcs for GitVcs {
     }
 
     fn lands_when_accepted(&self) -> bool {
-        self.sandboxed.as_ref().is_some_and(|sandboxed| !sandboxed.private.is_linked())
+        self.sandboxed.as_ref().is_some_and(|sandboxed| !sandboxed.git_dir.is_linked())
     }
 
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {

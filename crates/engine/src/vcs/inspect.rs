@@ -37,7 +37,8 @@ pub struct InspectionRequest {
     pub head: Option<String>,
     /// The session's git directory, and that of its worktree alone; `None` when no session had one, or when
     /// nothing in it can be trusted.
-    pub private: Option<(PathBuf, PathBuf)>,
+    #[serde(rename = "private")]
+    pub git_dir: Option<(PathBuf, PathBuf)>,
     /// A file with what the user's refs lead to, a line each.
     pub known: PathBuf,
     /// Whether some files of the tree are not in the worktree: only the session's index knows which.
@@ -72,7 +73,7 @@ pub fn inspect_inside(asked: &InspectionRequest) -> Result<Inspection, GitError>
 /// Looks.
 pub fn inspect(asked: &InspectionRequest) -> Result<Inspection, GitError> {
     let person = || Position { branch: None, head: asked.head.clone() };
-    let (at, refused) = match &asked.private {
+    let (at, refused) = match &asked.git_dir {
         None => (person(), None),
         Some((common, own)) => match committed(asked, common, own) {
             Ok(at) => (at, None),
@@ -81,7 +82,7 @@ pub fn inspect(asked: &InspectionRequest) -> Result<Inspection, GitError> {
     };
     if asked.sparse
         && refused.is_none()
-        && let Some((_, own)) = &asked.private
+        && let Some((_, own)) = &asked.git_dir
     {
         let _ = std::fs::remove_file(&asked.index);
         copy_with_time(&own.join("index"), &asked.index)
@@ -95,7 +96,7 @@ pub fn inspect(asked: &InspectionRequest) -> Result<Inspection, GitError> {
     let tree = scratch.write_tree()?;
     let mut others = Vec::new();
     let mut arguments = vec!["commit-tree", &tree];
-    if let (Some((common, _)), None) = (&asked.private, &refused) {
+    if let (Some((common, _)), None) = (&asked.git_dir, &refused) {
         others = others_in(asked, common, at.head.as_ref())?;
         let parents = at.head.iter().chain(&others);
         arguments.extend(parents.flat_map(|id| ["-p", id.as_str()]));

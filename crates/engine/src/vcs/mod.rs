@@ -19,10 +19,10 @@
 //! | [`wip`] | saves unfinished work, and lists saved work |
 //! | [`restore`] | removes work from the worktree, and restores saved work |
 //! | [`base`] | the base branch of pull requests, and where a branch starts |
-//! | [`private`] | the git directory of a sandboxed session |
+//! | [`session_git_dir`] | the git directory of a sandboxed session |
 //! | `sandboxed` | sandboxed programs of ralph, and importing the work of sessions |
 //! | [`inspect`] | reads sessions' files from inside a sandbox |
-//! | `taken` | imports the commits of sessions |
+//! | `import` | imports the commits of sessions |
 //! | `push` | pushes a branch, never by force |
 //! | [`upstream`] | reads branches of a remote |
 //! | [`trunk`] | the branch that work from other worktrees lands on |
@@ -49,6 +49,7 @@ mod forbidden;
 pub mod git;
 mod hold;
 mod hooks;
+mod import;
 mod in_place;
 pub mod inspect;
 pub mod inventory;
@@ -61,16 +62,15 @@ mod patch;
 mod pinned;
 mod position;
 mod pre_push;
-pub mod private;
 mod push;
 pub mod restore;
 mod sandboxed;
 mod scratch;
+pub mod session_git_dir;
 mod signing;
 pub(crate) mod spelling;
 mod stamp;
 mod start;
-mod taken;
 mod traces;
 pub mod trunk;
 pub mod undo;
@@ -85,9 +85,9 @@ pub use in_place::GitVcs;
 pub use patch::text_patch;
 pub use position::Operation;
 pub use pre_push::RunHook;
-pub use private::Private;
 pub use push::{Push, PushError, Pushed};
 pub use sandboxed::GitSandbox;
+pub use session_git_dir::SessionGitDir;
 pub use signing::{Signing, signing};
 pub use stamp::written_since_session;
 pub use version::{FLOOR, Version, check_version, version};

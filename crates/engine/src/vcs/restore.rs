@@ -94,7 +94,7 @@ impl GitVcs {
     ) -> Result<Vec<PathBuf>, GitError> {
         if !candidate.leftovers {
             if let Some(sandboxed) = &self.sandboxed {
-                self.let_go_settled(sandboxed);
+                self.discard_finished(sandboxed);
             }
             return Ok(Vec::new());
         }
@@ -123,7 +123,7 @@ impl GitVcs {
         let moved = self.carry_out(moves)?;
         self.unstage(&head_tree, &moved, &staged)?;
         if let Some(sandboxed) = &self.sandboxed {
-            self.let_go_settled(sandboxed);
+            self.discard_finished(sandboxed);
         }
         Ok(moved.iter().map(|path| os_path(path)).collect())
     }

@@ -20,8 +20,8 @@ use super::git::{Git, GitError};
 use super::in_place::{Author, GitVcs, lock};
 use super::inspect::{COMMAND, Inspection, InspectionRequest, LOOKED};
 use super::position::Position;
-use super::private::{PRIVATE, Private};
 use super::scratch::Scratch;
+use super::session_git_dir::{PRIVATE, SessionGitDir};
 use super::wip::ref_name;
 use crate::host::host;
 use crate::ports::{Bind, Jail, Shown};
@@ -63,15 +63,15 @@ impl GitSandbox {
 #[derive(Debug)]
 pub(super) struct WorktreeSandbox {
     pub(super) sandbox: GitSandbox,
-    pub(super) private: Private,
+    pub(super) git_dir: SessionGitDir,
 }
 
 impl GitVcs {
     /// Sessions of this worktree are in a sandbox: each gets a git directory of its own, and everything that
     /// looks at their files runs sandboxed.
     pub fn sandboxed(mut self, sandbox: &GitSandbox) -> Result<Self, GitError> {
-        let private = Private::of(&self.project)?;
-        self.sandboxed = Some(WorktreeSandbox { sandbox: sandbox.clone(), private });
+        let git_dir = SessionGitDir::of(&self.project)?;
+        self.sandboxed = Some(WorktreeSandbox { sandbox: sandbox.clone(), git_dir });
         Ok(self)
     }
 
@@ -79,16 +79,16 @@ impl GitVcs {
     /// it, and saved otherwise. A ref keeps the base commit of the new directory from being collected.
     pub(super) fn begin_sandboxed(&self, run: &RunId, resumes: bool) -> Result<(), GitError> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(()) };
-        sandboxed.private.unlock();
-        self.mirror()?;
+        sandboxed.git_dir.unlock();
+        self.adopt_head()?;
         let at = self.position()?;
-        if !(resumes && sandboxed.private.fits(&at)) {
-            self.let_go(sandboxed)?;
+        if !(resumes && sandboxed.git_dir.fits(&at)) {
+            self.discard(sandboxed)?;
         }
         let Some(head) = &at.head else { return Ok(()) };
         let name = format!("refs/ralph/base/{run}");
         // Noted first: a ref without a note is removed.
-        let before = sandboxed.private.note_base(&name)?;
+        let before = sandboxed.git_dir.note_base(&name)?;
         self.git(&["update-ref", &name, head]).run()?;
         if let Some(before) = before {
             self.git(&["update-ref", "-d", &before]).run()?;
@@ -98,36 +98,36 @@ impl GitVcs {
 
     /// The git directory for the next session. It is recreated if the branch has moved since: commits in the
     /// old one are saved.
-    pub(super) fn lend_private(&self) -> Result<Option<Shown>, GitError> {
+    pub(super) fn issue_git_dir(&self) -> Result<Option<Shown>, GitError> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(None) };
         let at = self.position()?;
         // One that no session had yet may be older than what the user has done since.
-        if !(sandboxed.private.was_lent() && sandboxed.private.fits(&at)) {
-            self.let_go(sandboxed)?;
-            sandboxed.private.ensure(&at)?;
-            sandboxed.private.mark_lent()?;
+        if !(sandboxed.git_dir.was_issued() && sandboxed.git_dir.fits(&at)) {
+            self.discard(sandboxed)?;
+            sandboxed.git_dir.ensure(&at)?;
+            sandboxed.git_dir.mark_issued()?;
         }
-        sandboxed.private.lent(at.head.as_deref()).map(Some)
+        sandboxed.git_dir.issued(at.head.as_deref()).map(Some)
     }
 
     /// What a gate or a verifier gets: made for it alone.
     pub(super) fn private_for_judges(&self, head: Option<&str>) -> Result<Option<Shown>, GitError> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(None) };
         let at = self.position()?;
-        if !sandboxed.private.was_lent() && !sandboxed.private.fits(&at) {
-            self.let_go(sandboxed)?;
+        if !sandboxed.git_dir.was_issued() && !sandboxed.git_dir.fits(&at) {
+            self.discard(sandboxed)?;
         }
-        sandboxed.private.ensure(&at)?;
-        sandboxed.private.for_judges(head).map(Some)
+        sandboxed.git_dir.ensure(&at)?;
+        sandboxed.git_dir.for_judges(head).map(Some)
     }
 
     /// Reads the worktree and the commits of sessions, and imports both into the repository. If the commits are
     /// invalid, only the files are imported.
     pub(super) fn see(&self, sandboxed: &WorktreeSandbox) -> Result<Inspection, GitError> {
         let at = self.position()?;
-        sandboxed.private.ensure(&at)?;
+        sandboxed.git_dir.ensure(&at)?;
         let mut refused = None;
-        if sandboxed.private.was_lent() {
+        if sandboxed.git_dir.was_issued() {
             let look = || self.inspect_and_import(sandboxed, &at, true);
             // Reading may fail on a busy machine. Commits are not dropped for that.
             match look().or_else(|_| look()) {
@@ -150,21 +150,21 @@ impl GitVcs {
         at: &Position,
         seeing: bool,
     ) -> Result<Inspection, GitError> {
-        let turn = sandboxed.private.turn();
+        let turn = sandboxed.git_dir.turn();
         let _held = lock(&turn);
         let mut binds = vec![Bind::readable(self.worktree())];
-        binds.extend(sandboxed.private.inspection_binds(seeing)?);
+        binds.extend(sandboxed.git_dir.inspection_binds(seeing)?);
         if seeing {
             let refs = self.git(&["for-each-ref", "--format=%(objectname)"]).run()?;
-            sandboxed.private.note_known(&refs)?;
+            sandboxed.git_dir.note_known(&refs)?;
         }
         let asked = InspectionRequest {
             worktree: self.worktree().to_owned(),
-            index: sandboxed.private.inspection_index(),
+            index: sandboxed.git_dir.inspection_index(),
             head: at.head.clone(),
-            private: seeing
-                .then(|| (PathBuf::from(PRIVATE), sandboxed.private.own_in_inspection())),
-            known: sandboxed.private.known_in_inspection(),
+            git_dir: seeing
+                .then(|| (PathBuf::from(PRIVATE), sandboxed.git_dir.own_in_inspection())),
+            known: sandboxed.git_dir.known_in_inspection(),
             sparse: self.is_sparse()?,
         };
         let asked = serde_json::to_string(&asked).map_err(|error| odd(&error))?;
@@ -210,8 +210,8 @@ impl GitVcs {
     /// Imports what was read into the repository. The other end runs in a sandbox; its output is checked object
     /// by object.
     fn fetch(&self, sandboxed: &WorktreeSandbox, seeing: bool) -> Result<(), GitError> {
-        let binds = sandboxed.private.inspection_binds(seeing)?;
-        let common = sandboxed.private.common();
+        let binds = sandboxed.git_dir.inspection_binds(seeing)?;
+        let common = sandboxed.git_dir.common();
         let serve = CommandSpec {
             program: host().git().get_program().to_owned(),
             args: ["upload-pack".into(), common.as_os_str().to_owned()].into(),
@@ -226,7 +226,7 @@ impl GitVcs {
         // By the shell, for programs may not be started from every temporary folder.
         let mut serve = b"--upload-pack=/bin/sh ".to_vec();
         quote(&mut serve, script.as_os_str());
-        let to = taken_ref(&sandboxed.private);
+        let to = imported_ref(&sandboxed.git_dir);
         let what = format!("+{LOOKED}:{to}");
         let arguments = [
             "-c",
@@ -245,7 +245,7 @@ impl GitVcs {
             "--no-show-forced-updates",
         ];
         let call = Git::plumbing(self.worktree(), &arguments).arg(OsStr::from_bytes(&serve));
-        let call = call.arg(sandboxed.private.look_folder()).arg(what);
+        let call = call.arg(sandboxed.git_dir.look_folder()).arg(what);
         let spec = call.spec(&sandboxed.sandbox.environment)?;
         finish("fetching the session's commits", sandboxed.sandbox.patience, &spec).map(drop)
     }
@@ -257,21 +257,21 @@ impl GitVcs {
         call: &Git<'_>,
         mut binds: Vec<Bind>,
     ) -> Result<Vec<u8>, GitError> {
-        sandboxed.private.ensure(&self.position()?)?;
-        let turn = sandboxed.private.turn();
+        sandboxed.git_dir.ensure(&self.position()?)?;
+        let turn = sandboxed.git_dir.turn();
         let _held = lock(&turn);
-        binds.extend(sandboxed.private.inspection_binds(false)?);
+        binds.extend(sandboxed.git_dir.inspection_binds(false)?);
         let spec = call.sandboxed_spec(&inside(&sandboxed.sandbox))?;
         run("git", sandboxed, &spec, &binds)
     }
 
     /// Removes the session's directory. Unreachable commits in it are saved first.
-    pub(super) fn let_go(&self, sandboxed: &WorktreeSandbox) -> Result<(), GitError> {
-        let was_lent = sandboxed.private.was_lent();
-        if was_lent {
+    pub(super) fn discard(&self, sandboxed: &WorktreeSandbox) -> Result<(), GitError> {
+        let was_issued = sandboxed.git_dir.was_issued();
+        if was_issued {
             let seen = self.see(sandboxed)?;
             if let Some(why) = seen.refused {
-                let aside = sandboxed.private.set_aside()?;
+                let aside = sandboxed.git_dir.set_aside()?;
                 let aside = aside.display();
                 self.warn(format!("the session's git directory is kept in {aside}: {why}"));
                 return Ok(());
@@ -281,7 +281,7 @@ impl GitVcs {
             }
         }
         self.forget_sandbox_of(sandboxed)?;
-        if was_lent {
+        if was_issued {
             crash::point("box-removed");
         }
         Ok(())
@@ -289,18 +289,18 @@ impl GitVcs {
 
     /// Removes the rest of a session's directory, and the ref that kept its imported commits.
     fn forget_sandbox_of(&self, sandboxed: &WorktreeSandbox) -> Result<(), GitError> {
-        if sandboxed.private.is_there() {
-            self.git(&["update-ref", "-d", &taken_ref(&sandboxed.private)]).run()?;
+        if sandboxed.git_dir.is_there() {
+            self.git(&["update-ref", "-d", &imported_ref(&sandboxed.git_dir)]).run()?;
         }
-        sandboxed.private.remove()
+        sandboxed.git_dir.remove()
     }
 
     /// The run is over. A directory whose commits are all on the branch is removed; one with commits of an
     /// unfinished session stays, because the next session starts there.
     pub(super) fn end_sandboxed(&self) -> Result<(), GitError> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(()) };
-        sandboxed.private.forget_seen();
-        if sandboxed.private.was_lent() {
+        sandboxed.git_dir.forget_seen();
+        if sandboxed.git_dir.was_issued() {
             let seen = self.see(sandboxed)?;
             let at = self.position()?;
             let landed = |id: &String| match &at.head {
@@ -316,7 +316,7 @@ impl GitVcs {
                 }
             }
         }
-        forget_sandbox(&self.project, &sandboxed.private, true).map(drop)
+        forget_sandbox(&self.project, &sandboxed.git_dir, true).map(drop)
     }
 
     /// Saves commits that neither the user's refs nor a save reaches.
@@ -369,7 +369,7 @@ impl GitVcs {
         let Some(found) = seen.head.as_ref().filter(|_| seen.refused.is_none()) else {
             return Ok(None);
         };
-        if !sandboxed.private.fits(at) {
+        if !sandboxed.git_dir.fits(at) {
             return Ok(None);
         }
         match head {
@@ -386,27 +386,27 @@ fn nameless() -> TaskId {
 }
 
 /// The ref that holds what was taken last.
-fn taken_ref(private: &Private) -> String {
-    format!("{TAKEN}{}", private.name())
+fn imported_ref(git_dir: &SessionGitDir) -> String {
+    format!("{TAKEN}{}", git_dir.name())
 }
 
 /// Removes the directory of a worktree, which may be gone itself, and the refs for it. A directory that a
 /// session used and that was not inspected since is kept under another name, which is returned.
 pub(super) fn forget_sandbox(
     project: &Project,
-    private: &Private,
+    git_dir: &SessionGitDir,
     looked_at: bool,
 ) -> Result<Option<PathBuf>, GitError> {
-    let aside = match private.was_lent() && !looked_at {
-        true => Some(private.set_aside()?),
+    let aside = match git_dir.was_issued() && !looked_at {
+        true => Some(git_dir.set_aside()?),
         false => None,
     };
-    let refs = private.base().into_iter().chain([taken_ref(private)]);
+    let refs = git_dir.base().into_iter().chain([imported_ref(git_dir)]);
     let asked: String = refs.map(|name| format!("delete {name}\n")).collect();
     // In the main worktree: the one that it is about may be gone.
     let call = Git::plumbing(&project.root, &["update-ref", "--stdin"]);
     call.input(asked.as_bytes()).run()?;
-    private.clear()?;
+    git_dir.clear()?;
     Ok(aside)
 }
 
@@ -426,7 +426,7 @@ fn inside(sandbox: &GitSandbox) -> Vec<(OsString, OsString)> {
     let path = path.map_or_else(|| PATH.into(), |(_, value)| value);
     let mut environment = vec![("PATH".into(), path), ("HOME".into(), "/tmp".into())];
     environment.push(("LC_ALL".into(), "C".into()));
-    environment.extend(Private::environment());
+    environment.extend(SessionGitDir::environment());
     environment
 }
 

@@ -9,8 +9,8 @@ use std::time::SystemTime;
 
 use super::git::{Git, GitError};
 use super::in_place::GitVcs;
-use super::private::{BASE, REFUSED, name_of, noted_base, sandboxes};
 use super::sandboxed::TAKEN;
+use super::session_git_dir::{BASE, REFUSED, name_of, noted_base, sandboxes};
 use super::workspace::{RECORD, Record};
 use super::worktree::remove_folder;
 use crate::project::Project;

@@ -102,7 +102,7 @@ impl GitVcs {
         task: &TaskId,
         attempt: u32,
     ) -> Result<Option<Saved>, GitError> {
-        self.mirror()?;
+        self.adopt_head()?;
         let Some(from) = self.commit_parts(from)?.map(|commit| commit.id) else {
             return Ok(None);
         };

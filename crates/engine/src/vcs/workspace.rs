@@ -204,7 +204,7 @@ impl GitVcs {
     /// uncommitted work again: the branch goes back to where the save begins.
     fn uncommit(&self, save: &CommitParts, record: &Record) -> Result<(), GitError> {
         let Some(sandboxed) =
-            self.sandboxed.as_ref().filter(|sandboxed| sandboxed.private.is_linked())
+            self.sandboxed.as_ref().filter(|sandboxed| sandboxed.git_dir.is_linked())
         else {
             return Ok(());
         };
@@ -213,7 +213,7 @@ impl GitVcs {
         if head == *from || record.head.as_ref() != Some(&head) || !self.is_ancestor(from, &head)? {
             return Ok(());
         }
-        self.let_go(sandboxed)?;
+        self.discard(sandboxed)?;
         let says = "ralph: unaccepted commits of another task";
         self.git(&["update-ref", "-m", says, "HEAD", from, &head]).run()?;
         Scratch::at(self.worktree(), &self.index).reset_to(from)
@@ -372,7 +372,7 @@ impl GitVcs {
         task: &TaskId,
         attempt: u32,
     ) -> Result<Option<Saved>, GitError> {
-        let linked = self.sandboxed.as_ref().is_some_and(|sandboxed| sandboxed.private.is_linked());
+        let linked = self.sandboxed.as_ref().is_some_and(|sandboxed| sandboxed.git_dir.is_linked());
         // On a branch of the loop's own, commits that nothing has accepted are part of the work.
         let since = match (&base.head, &candidate.head) {
             (Some(accepted), Some(head)) if linked && self.is_ancestor(accepted, head)? => {

@@ -6,7 +6,7 @@ use ralph_core::agents_md;
 use ralph_engine::project::Project;
 use ralph_engine::run::place::WorktreeLock;
 use ralph_engine::run::{GateTrial, GateTried};
-use ralph_engine::vcs::Private;
+use ralph_engine::vcs::SessionGitDir;
 
 use super::check::Check;
 use crate::config::Config;
@@ -40,7 +40,7 @@ pub(super) struct Stand {
     /// Keeps other runs from starting meanwhile.
     _lock: Option<WorktreeLock>,
     /// The temporary git directory for the gates.
-    made: Option<Private>,
+    made: Option<SessionGitDir>,
 }
 
 impl Stand {
@@ -68,8 +68,8 @@ impl Stand {
             .map_err(|e| failed(e.into()))?;
         let lock = WorktreeLock::take(&folder)
             .map_err(|error| failed(CliError::failed(error.to_string())))?;
-        let private = Private::of(project).map_err(|error| failed(error.into()))?;
-        let made = Some(private).filter(|private| !private.is_there());
+        let git_dir = SessionGitDir::of(project).map_err(|error| failed(error.into()))?;
+        let made = Some(git_dir).filter(|git_dir| !git_dir.is_there());
         Ok(Self { trial, _lock: Some(lock), made })
     }
 
@@ -132,9 +132,9 @@ impl Stand {
 
 impl Drop for Stand {
     fn drop(&mut self) {
-        if let Some(private) = &self.made {
+        if let Some(git_dir) = &self.made {
             // The next run removes the rest.
-            let _ = private.remove();
+            let _ = git_dir.remove();
         }
     }
 }

@@ -7,7 +7,7 @@ mod gates;
 mod git;
 mod leftovers;
 mod notify;
-mod private;
+mod permissions;
 mod sandbox;
 mod state;
 mod trusted;
@@ -70,7 +70,7 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
     }
     report.add(state::disk(project))?;
     report.add(state::store(project, &config))?;
-    report.add(private::inspect(project, &config))?;
+    report.add(permissions::inspect(project, &config))?;
     for check in leftovers::inspect(project, &config) {
         report.add(check)?;
     }
@@ -125,7 +125,7 @@ fn fix(project: &Project, context: &mut Context<'_>) {
     if let Ok(folder) = context.worktree_folder(project) {
         done.extend(worktrees::fix(project, &folder));
     }
-    done.extend(private::fix(project, &config));
+    done.extend(permissions::fix(project, &config));
     done.extend(sandbox::fix(project, &config, context));
     for done in done {
         context.out.note(done);

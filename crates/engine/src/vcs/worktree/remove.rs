@@ -7,8 +7,8 @@ use ralph_core::branch::BranchName;
 
 use super::super::git::{Git, GitError};
 use super::super::in_place::{Author, GitVcs};
-use super::super::private::Private;
 use super::super::sandboxed::forget_sandbox;
+use super::super::session_git_dir::SessionGitDir;
 use super::super::wip::{Wip, list_wip, ref_name};
 use super::super::{checkout, scratch};
 use super::admin_folder::{Admin, is_free, is_named_by};
@@ -118,8 +118,8 @@ impl Worktrees {
         crash::point("worktree-moved");
         let mut aside = None;
         if let Some(admin) = &admin {
-            let private = Private::of_admin(&self.project, &admin.folder);
-            aside = forget_sandbox(&self.project, &private, self.is_sandboxed())?;
+            let git_dir = SessionGitDir::of_admin(&self.project, &admin.folder);
+            aside = forget_sandbox(&self.project, &git_dir, self.is_sandboxed())?;
             self.forget_admin(admin, &marker)?;
         }
         remove_tree(&self.forgotten(&marker))?;
@@ -215,7 +215,7 @@ impl Worktrees {
             return Err(not_saved("ralph cannot save work under its name".to_owned()).into());
         };
         let vcs = self.vcs(Project::find(path)?)?;
-        vcs.take_over()?;
+        vcs.import_commits()?;
         let position = vcs.position()?;
         if let (Some(_), Some(head)) = (&position.branch, &position.head)
             && vcs.is_as_committed(head)?
@@ -293,7 +293,7 @@ impl Worktrees {
         if self.is_sandboxed() {
             let clean = || {
                 let vcs = self.vcs(Project::find(worktree)?)?;
-                vcs.take_over()?;
+                vcs.import_commits()?;
                 match vcs.position()?.head {
                     Some(head) => vcs.is_as_committed(&head),
                     None => Ok::<_, GitError>(false),

@@ -104,7 +104,7 @@ impl Worktrees {
         use crate::ports::Vcs;
         let vcs = self.vcs(project.clone())?;
         // A killed run may have left commits of its session in a directory of their own.
-        vcs.take_over()?;
+        vcs.import_commits()?;
         let found = position(&project)?.branch;
         if found.as_deref() != Some(branch.as_str()) {
             let found = found.map_or("a detached HEAD".to_owned(), |name| format!("branch {name}"));

@@ -36,7 +36,7 @@ fn a_removed_worktree_takes_its_sandbox_folder_and_its_refs_along() {
     let vcs = worktrees.vcs(Project::find(&made.path).unwrap()).unwrap();
     vcs.begin(&run("r-1"), None).unwrap();
     session_in(&vcs, &sandbox, &made.path, "echo 1 > one.txt; git add -A; git commit -qm one");
-    vcs.take_over().unwrap();
+    vcs.import_commits().unwrap();
     vcs.shown_to_judges(None).unwrap();
     let head = git_in(&made.path, &["rev-parse", "HEAD"]);
     repo.git(&["merge", "-q", "--ff-only", &head]);

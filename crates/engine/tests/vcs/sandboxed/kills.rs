@@ -39,7 +39,7 @@ fn the_child_that_is_killed() {
         vcs.begin(&run("r-1"), None).unwrap();
         session_in(&vcs, &git_sandbox, &place, SESSION);
         assert!(crash::arm(&point));
-        vcs.take_over().unwrap();
+        vcs.import_commits().unwrap();
         return;
     }
     let world = World::new(repo);

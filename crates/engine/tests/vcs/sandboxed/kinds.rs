@@ -4,7 +4,7 @@ use std::process::Command;
 
 use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
-use ralph_engine::vcs::Private;
+use ralph_engine::vcs::SessionGitDir;
 
 use super::{World, without_sandbox};
 use crate::kit::Repo;
@@ -252,7 +252,7 @@ fn files_by_which_programs_run_outside_are_known() {
     repo.git(&["config", "filter.x.clean", "sh 'tools/clean.sh' %f"]);
     repo.git(&["config", "include.path", "../more.config"]);
     repo.git(&["config", "some.thing", "other.sh"]);
-    let private = Private::of(&Project::find(repo.place()).unwrap()).unwrap();
-    let found = private.protected_files().unwrap();
+    let git_dir = SessionGitDir::of(&Project::find(repo.place()).unwrap()).unwrap();
+    let found = git_dir.protected_files().unwrap();
     assert_eq!(found, [repo.path("more.config"), repo.path("tools/clean.sh")]);
 }

@@ -58,7 +58,7 @@ fn commits_are_on_the_branch_right_after_the_session() {
     let (name, own) = own.split_once('\n').unwrap();
     assert_eq!(name, "Side");
     assert_eq!(bytes_of(&lane.repo.path(".git")), before);
-    lane.vcs.take_over().unwrap();
+    lane.vcs.import_commits().unwrap();
     assert_eq!(lane.vcs.head().unwrap().as_deref(), Some(own));
     assert_eq!(git_in(&lane.place, &["symbolic-ref", "HEAD"]), "refs/heads/side");
     assert_eq!(git_in(&lane.place, &["status", "--porcelain"]), "?? two.txt");
@@ -82,7 +82,7 @@ fn a_session_on_another_branch_leaves_head_where_it_went() {
     let own = lane.session(
         "git switch -qc other; echo 1 > one.txt; git add -A; git commit -qm one; git rev-parse HEAD",
     );
-    lane.vcs.take_over().unwrap();
+    lane.vcs.import_commits().unwrap();
     assert_eq!(lane.vcs.head().unwrap(), Some(own));
     assert_eq!(lane.repo.git(&["rev-parse", "side"]), first);
     assert_eq!(git_in(&lane.place, &["rev-parse", "--symbolic-full-name", "HEAD"]), "HEAD");
@@ -98,7 +98,7 @@ fn a_person_who_moved_the_branch_wins_and_the_commits_are_saved() {
     let own = lane.session("echo 1 > one.txt; git add -A; git commit -qm one; git rev-parse HEAD");
     let theirs = git_in(&lane.place, &["commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "theirs"]);
     git_in(&lane.place, &["update-ref", "refs/heads/side", &theirs]);
-    lane.vcs.take_over().unwrap();
+    lane.vcs.import_commits().unwrap();
     assert_eq!(lane.vcs.head().unwrap(), Some(theirs));
     let kept = lane.repo.git(&["for-each-ref", "--contains", &own, "--format=%(refname)"]);
     assert!(kept.contains("refs/ralph/wip/side/1"), "{kept}");
@@ -154,7 +154,7 @@ fn with_a_key_the_commits_are_signed_when_they_are_taken_over() {
     let own = lane.session(
         "for n in 1 2; do echo $n > $n.txt; git add -A; git commit -qm $n; done; git rev-parse HEAD",
     );
-    lane.vcs.take_over().unwrap();
+    lane.vcs.import_commits().unwrap();
     let head = lane.vcs.head().unwrap().unwrap();
     assert_ne!(head, own);
     for commit in ["HEAD", "HEAD~1"] {

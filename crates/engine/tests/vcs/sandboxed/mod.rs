@@ -199,13 +199,13 @@ pub(crate) fn try_session(
     try_in(vcs.shown().unwrap(), sandbox, place, script)
 }
 
-fn try_in(lent: Shown, sandbox: &GitSandbox, place: &Path, script: &str) -> Output {
+fn try_in(issued: Shown, sandbox: &GitSandbox, place: &Path, script: &str) -> Output {
     let mut binds = vec![Bind::writable(place)];
-    binds.extend(lent.read_only.iter().map(Bind::readable));
-    binds.extend(lent.binds.iter().cloned());
+    binds.extend(issued.read_only.iter().map(Bind::readable));
+    binds.extend(issued.binds.iter().cloned());
     let mut env: Vec<(OsString, OsString)> =
         vec![("PATH".into(), std::env::var_os("PATH").unwrap()), ("HOME".into(), "/tmp".into())];
-    env.extend(lent.environment);
+    env.extend(issued.environment);
     let spec = CommandSpec {
         program: "sh".into(),
         args: vec!["-ec".into(), script.into()],

@@ -9,8 +9,8 @@
 //! complete one or none.
 
 mod build;
-mod seen;
 mod settings;
+mod visible_objects;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -30,8 +30,8 @@ use crate::ports::{Bind, Shown};
 use crate::project::{Project, write_privately};
 use crate::untrusted::{SMALL, read_own};
 
-use seen::Seen;
 pub use settings::shared_settings;
+use visible_objects::VisibleObjects;
 
 /// Where the real objects are in a sandbox.
 pub(super) const OBJECTS: &str = "/run/ralph/objects";
@@ -53,11 +53,11 @@ const MADE: &str = "made.json";
 /// The file in ours that says what the user's refs lead to.
 const KNOWN: &str = "ralph-known";
 /// The file that says that a session had it.
-const LENT: &str = "lent";
+const ISSUED: &str = "lent";
 
 /// The private git directory of a worktree.
 #[derive(Debug, Clone)]
-pub struct Private {
+pub struct SessionGitDir {
     project: Project,
     /// The real directory that all worktrees share, without links.
     common: PathBuf,
@@ -66,7 +66,7 @@ pub struct Private {
     name: String,
     folder: PathBuf,
     /// The objects that are shown; `None` inside where all are. Looked for before the first session.
-    seen: Arc<Mutex<Option<Option<Seen>>>>,
+    seen: Arc<Mutex<Option<Option<VisibleObjects>>>>,
 }
 
 /// What a private directory was made from.
@@ -82,7 +82,7 @@ impl From<&Position> for Made {
     }
 }
 
-impl Private {
+impl SessionGitDir {
     /// That of the worktree of a project.
     pub fn of(project: &Project) -> Result<Self, GitError> {
         let real = |path: PathBuf| {
@@ -145,8 +145,8 @@ impl Private {
     }
 
     /// Whether a session had it.
-    pub(super) fn was_lent(&self) -> bool {
-        self.is_there() && self.folder.join(LENT).is_file()
+    pub(super) fn was_issued(&self) -> bool {
+        self.is_there() && self.folder.join(ISSUED).is_file()
     }
 
     /// Whether it was made from what is checked out now.
@@ -180,8 +180,8 @@ impl Private {
     }
 
     /// A session is about to get it.
-    pub(super) fn mark_lent(&self) -> Result<(), GitError> {
-        let path = self.folder.join(LENT);
+    pub(super) fn mark_issued(&self) -> Result<(), GitError> {
+        let path = self.folder.join(ISSUED);
         std::fs::write(&path, "").map_err(|source| GitError::File { path, source })
     }
 
@@ -282,7 +282,7 @@ impl Private {
             let prefix = self.seen_prefix();
             let all = self.folder.parent().unwrap_or(&self.folder);
             let place = || tempfile::Builder::new().prefix(&prefix).tempdir_in(all);
-            Seen::of(&self.project.worktree, &self.common.join("objects"), place)
+            VisibleObjects::of(&self.project.worktree, &self.common.join("objects"), place)
         });
         let mut binds = self.with_objects(directory);
         if let Some(seen) = seen {
@@ -346,7 +346,7 @@ impl Private {
     }
 
     /// All that a session needs which begins at a commit.
-    pub(super) fn lent(&self, head: Option<&str>) -> Result<Shown, GitError> {
+    pub(super) fn issued(&self, head: Option<&str>) -> Result<Shown, GitError> {
         Ok(Shown {
             binds: self.binds(head)?,
             environment: Self::environment(),
@@ -414,7 +414,7 @@ pub(super) fn sandboxes(project: &Project) -> PathBuf {
     project.ralph_dir().join("box")
 }
 
-/// The ref that a note of [`Private::note_base`] names.
+/// The ref that a note of [`SessionGitDir::note_base`] names.
 pub(super) fn noted_base(path: &Path) -> Option<String> {
     let name = String::from_utf8(read_own(path, SMALL).ok()?).ok()?;
     name.starts_with("refs/ralph/base/").then_some(name)

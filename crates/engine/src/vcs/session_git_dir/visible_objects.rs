@@ -25,7 +25,7 @@ const LEFT_OUT: [&str; 3] = ["bitmap", "midx", "mtimes"];
 
 /// The objects that are shown.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct VisibleObjects {
     worktree: PathBuf,
     objects: PathBuf,
     folder: tempfile::TempDir,
@@ -38,7 +38,7 @@ pub(super) struct Seen {
     changed: Vec<Option<SystemTime>>,
 }
 
-impl Seen {
+impl VisibleObjects {
     /// Those of a repository; `None` where all of them may be shown. `place` makes the folder.
     pub(super) fn of(
         worktree: &Path,

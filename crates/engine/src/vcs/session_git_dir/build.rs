@@ -9,7 +9,7 @@ use super::super::git::{Git, GitError};
 use super::super::listed::{Listing, listing, standard_file, written_path};
 use super::super::scratch::copy_with_time;
 use super::settings::{self, Setting};
-use super::{LOOK, OBJECTS, PRIVATE, Private, private_folder};
+use super::{LOOK, OBJECTS, PRIVATE, SessionGitDir, private_folder};
 use crate::untrusted::{DOCUMENT, LARGE, SMALL, read_named, read_own};
 
 /// The user's list of ignored files, and of attributes, as they are named in the directories.
@@ -21,7 +21,7 @@ const LISTS: [(&str, &str, &str); 2] = [
 /// Where a directory names the objects of others.
 const ALTERNATES: &str = "objects/info/alternates";
 
-impl Private {
+impl SessionGitDir {
     /// Fills `git` and `look`.
     pub(super) fn build(&self, git: &Path, look: &Path) -> Result<(), GitError> {
         let listing = listing(&self.project)?;
@@ -61,7 +61,7 @@ impl Private {
             self.copy_hooks(to)?;
             std::fs::write(to.join(ALTERNATES), self.alternate_lines())?;
             let (seen, index) = (look.join(inside).join("index"), to.join(inside).join("index"));
-            if self.was_lent() && seen.is_file() {
+            if self.was_issued() && seen.is_file() {
                 remove_if_there(&index)?;
                 copy_with_time(&seen, &index)?;
             }

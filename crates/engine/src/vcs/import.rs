@@ -17,7 +17,7 @@ const SHORTEST: usize = 7;
 
 impl GitVcs {
     /// Moves the branch to what sessions committed, and brings the paths into the user's index.
-    pub(super) fn land_taken(
+    pub(super) fn land_imported(
         &self,
         base: &RunBase,
         candidate: &Candidate,
@@ -35,27 +35,27 @@ impl GitVcs {
             let expected = candidate.head.as_deref();
             self.advance(expected, taken, Files::There, why)?.or_moved(expected)?;
         }
-        self.let_go_settled(sandboxed);
+        self.discard_finished(sandboxed);
         Ok(Some(taken.clone()))
     }
 
     /// The outcome is recorded: the session's directory is not needed any more. A failure to remove it stops
     /// nothing.
-    pub(super) fn let_go_settled(&self, sandboxed: &WorktreeSandbox) {
-        if let Err(error) = self.let_go(sandboxed) {
+    pub(super) fn discard_finished(&self, sandboxed: &WorktreeSandbox) {
+        if let Err(error) = self.discard(sandboxed) {
             self.warn(format!("the git directory of the session could not be removed: {error}"));
         }
     }
 
     /// In a worktree whose branch belongs to ralph: HEAD, branch and index become those of the session. If the
     /// session is on another branch, HEAD is detached at its commit.
-    pub(super) fn mirror(&self) -> Result<(), GitError> {
+    pub(super) fn adopt_head(&self) -> Result<(), GitError> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(()) };
-        if !sandboxed.private.is_linked() || !sandboxed.private.was_lent() {
+        if !sandboxed.git_dir.is_linked() || !sandboxed.git_dir.was_issued() {
             return Ok(());
         }
         let at = self.position()?;
-        if sandboxed.private.fits(&at) {
+        if sandboxed.git_dir.fits(&at) {
             let seen = self.see(sandboxed)?;
             let elsewhere = seen.branch != at.branch;
             if seen.refused.is_none()
@@ -73,7 +73,7 @@ impl GitVcs {
                 }
             }
         }
-        self.let_go(sandboxed)
+        self.discard(sandboxed)
     }
 
     /// HEAD is at a commit of the session's and on no branch; the branch stays where it is.
