@@ -26,7 +26,7 @@ use common::{RALPH, figures, git};
 use ralph_core::agent::ProcessEnd;
 use ralph_engine::agents::{Agent, claude};
 use ralph_engine::ports::{Jail, Shown, Vcs};
-use ralph_engine::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
 use ralph_engine::sandbox::{
     Caches, Home, HomeNeeds, Level, Limits, Network, ProgramKind, Sandbox, SandboxConfig,
@@ -38,11 +38,11 @@ const FILES: usize = 2_000;
 /// What the box may cost at the start of a session.
 const TARGET: Duration = Duration::from_millis(50);
 
-struct Deaf;
+struct IgnoreOutput;
 
-impl Listener for Deaf {
-    fn stdout(&mut self, _: &[u8], _: bool) -> Heard {
-        Heard::Going
+impl Listener for IgnoreOutput {
+    fn stdout(&mut self, _: &[u8], _: bool) -> LineEffect {
+        LineEffect::Going
     }
 }
 
@@ -182,7 +182,8 @@ async fn run(sandbox: &Sandbox, repo: &Path, shown: Shown) {
     let wrapped = sandbox.wrap(command, &sandboxed).unwrap();
     let mark = Mark::new(repo, 1);
     let watch = Watch::default();
-    let ended = supervise(&wrapped.command, &watch, &mark, &mut Deaf, None, Stop::never()).await;
+    let ended =
+        supervise(&wrapped.command, &watch, &mark, &mut IgnoreOutput, None, Stop::never()).await;
     let ended = wrapped.told(ended);
     assert_eq!(ended.end, ProcessEnd::Exited { code: 0 }, "{}", ended.stderr_tail);
 }

@@ -45,7 +45,7 @@ use ralph_engine::entropy::Ids;
 use ralph_engine::ports::{
     Candidate, Checkout, GitError, KeepSaves, RunBase, Saved, Scope, Store, Vcs,
 };
-use ralph_engine::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
 use ralph_engine::prompts::Template;
 use ralph_engine::run::place::{RunLogs, WorktreeLock, private_file};
@@ -139,18 +139,19 @@ fn sit_by(program: &Path, times: usize) {
         for number in 0..times {
             let (_go, stop) = tokio::sync::watch::channel(Stop::Go);
             let mark = Mark::new(Path::new("/"), number as u64);
-            let ended = supervise(&command, &Watch::default(), &mark, &mut Deaf, None, stop).await;
+            let ended =
+                supervise(&command, &Watch::default(), &mark, &mut IgnoreOutput, None, stop).await;
             assert_eq!(ended.end, ProcessEnd::Exited { code: 0 });
         }
     };
     runtime.block_on(runtime.spawn(sessions)).unwrap();
 }
 
-struct Deaf;
+struct IgnoreOutput;
 
-impl Listener for Deaf {
-    fn stdout(&mut self, _line: &[u8], _cut: bool) -> Heard {
-        Heard::Going
+impl Listener for IgnoreOutput {
+    fn stdout(&mut self, _line: &[u8], _cut: bool) -> LineEffect {
+        LineEffect::Going
     }
 }
 

@@ -28,7 +28,7 @@ use std::time::Duration;
 use common::{RALPH, Verdicts, compile, figures, ratio, repository};
 use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd};
 use ralph_engine::agents::{self, Decoder};
-use ralph_engine::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 
 const LINES: u64 = 730_772;
 /// What parsing and logging may take of the floor.
@@ -74,17 +74,17 @@ fn floor(program: &str, lines: &str, output: &str) {
     assert_eq!(parsed.to_string(), plus_one(lines));
 }
 
-struct Ear {
+struct DecodingListener {
     decoder: Box<dyn Decoder>,
     events: Vec<AgentEvent>,
-    heard: u64,
+    events_read: u64,
 }
 
-impl Listener for Ear {
-    fn stdout(&mut self, line: &[u8], cut: bool) -> Heard {
-        let heard = self.decoder.line(line, cut, &mut self.events);
-        self.heard += self.events.drain(..).count() as u64;
-        heard
+impl Listener for DecodingListener {
+    fn stdout(&mut self, line: &[u8], cut: bool) -> LineEffect {
+        let effect = self.decoder.line(line, cut, &mut self.events);
+        self.events_read += self.events.drain(..).count() as u64;
+        effect
     }
 }
 
@@ -98,22 +98,23 @@ fn listen(program: &str, lines: &str, output: &str) {
     };
     let mut raw = File::create(output).unwrap();
     let decoder = agents::find("claude").unwrap().decoder();
-    let mut ear = Ear { decoder, events: vec![], heard: 0 };
+    let mut listener = DecodingListener { decoder, events: vec![], events_read: 0 };
     let session = async move {
         let (_go, stop) = tokio::sync::watch::channel(Stop::Go);
         let mark = Mark::new(Path::new("/"), 1);
         let ended =
-            supervise(&command, &Watch::default(), &mark, &mut ear, Some(&mut raw), stop).await;
+            supervise(&command, &Watch::default(), &mark, &mut listener, Some(&mut raw), stop)
+                .await;
         assert_eq!(ended.end, ProcessEnd::Exited { code: 0 });
         assert_eq!(ended.cut_lines, 0);
-        (ear, ended)
+        (listener, ended)
     };
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
-    let (ear, ended) = runtime.block_on(runtime.spawn(session)).unwrap();
+    let (listener, ended) = runtime.block_on(runtime.spawn(session)).unwrap();
     let lines: u64 = lines.parse().unwrap();
-    assert!(ear.heard >= lines, "{} events of {lines} lines", ear.heard);
-    assert_eq!(ear.decoder.end(&ended.end, &ended.stderr_tail).class, EndClass::Completed);
+    assert!(listener.events_read >= lines, "{} events of {lines} lines", listener.events_read);
+    assert_eq!(listener.decoder.end(&ended.end, &ended.stderr_tail).class, EndClass::Completed);
 }
 
 fn plus_one(lines: &str) -> String {

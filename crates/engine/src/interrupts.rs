@@ -56,7 +56,7 @@ impl Interrupts {
     }
 
     /// Whether ralph was asked to stop.
-    pub fn heard(&self) -> bool {
+    pub fn was_interrupted(&self) -> bool {
         *self.heard.borrow() != Heard::default()
     }
 
@@ -149,7 +149,7 @@ mod tests {
         drop(first);
         // No run listens now.
         counter.send_modify(|heard| heard.terminate += 2);
-        assert!(process.heard());
+        assert!(process.was_interrupted());
         process.clone().wait().await;
         let mut second = process.clone();
         assert_eq!(second.next().await, Interrupt::Terminate, "both orders, as one");

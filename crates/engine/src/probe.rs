@@ -9,7 +9,7 @@ use ralph_core::agent::ProcessEnd;
 use tokio::sync::watch;
 
 use crate::interrupts::Interrupts;
-use crate::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+use crate::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 
 /// How much of the output is kept: the end of it.
 const KEPT: usize = 64 << 10;
@@ -161,9 +161,9 @@ impl Kept {
 }
 
 impl Listener for Kept {
-    fn stdout(&mut self, line: &[u8], _cut: bool) -> Heard {
+    fn stdout(&mut self, line: &[u8], _cut: bool) -> LineEffect {
         self.take(line);
-        Heard::Going
+        LineEffect::Going
     }
 
     fn stderr(&mut self, line: &[u8]) {

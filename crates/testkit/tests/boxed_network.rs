@@ -185,8 +185,8 @@ fn no_datagram_leaves() {
         .map(|address| UdpSocket::bind((address, 0)).unwrap())
         .collect();
     let outside = Outside::new(rules(&["example.com".to_owned()]));
-    for ear in ears {
-        let place = ear.local_addr().unwrap();
+    for listener in ears {
+        let place = listener.local_addr().unwrap();
         let (host, port) = (place.ip(), place.port());
         // The shell of the box can send: it does so to itself first.
         let script = format!(
@@ -198,9 +198,9 @@ fn no_datagram_leaves() {
         assert!(text(&output).contains("works"), "{}", text(&output));
         // What was sent earlier would come earlier.
         UdpSocket::bind((host, 0)).unwrap().send_to(b"from outside", place).unwrap();
-        ear.set_read_timeout(Some(SOON)).unwrap();
+        listener.set_read_timeout(Some(SOON)).unwrap();
         let mut bytes = [0; 100];
-        let count = ear.recv(&mut bytes).unwrap();
+        let count = listener.recv(&mut bytes).unwrap();
         assert_eq!(&bytes[..count], b"from outside", "{place}");
     }
 }

@@ -376,7 +376,7 @@ impl RunState {
             Fact::Verified { slot, report } => {
                 self.usage = self.usage.plus(report.end.usage);
                 if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.heard(report);
+                    slot.record_verifier(report);
                 }
             }
             Fact::Unverified { slot, class, detail } => {

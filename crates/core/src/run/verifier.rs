@@ -115,7 +115,7 @@ impl VerifierReport {
 
 impl Slot {
     /// Adds the verdict of a verifier. Its cost and tokens count for the iteration.
-    pub(super) fn heard(&mut self, verifier: &VerifierReport) {
+    pub(super) fn record_verifier(&mut self, verifier: &VerifierReport) {
         if let Some(report) = &mut self.report {
             report.end.usage = report.end.usage.plus(verifier.end.usage);
         }

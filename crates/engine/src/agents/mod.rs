@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use ralph_core::agent::{AgentEvent, ProcessEnd, SessionEnd};
 
-use crate::process::{CommandSpec, Heard};
+use crate::process::{CommandSpec, LineEffect};
 use crate::sandbox::AgentState;
 
 pub mod claude;
@@ -66,11 +66,11 @@ fn numbers(version: &str) -> Vec<u64> {
 pub trait Decoder: Send {
     /// Takes one line of stdout, without its line break, and adds its events to `events`. `cut`:
     /// the line was longer than we take, and this is its beginning.
-    fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> Heard;
+    fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> LineEffect;
     /// Whether the text of messages is needed from now on. If not, their events may be left out: how
     /// the session ends does not depend on them.
-    fn hears(&mut self, anybody: bool) {
-        let _ = anybody;
+    fn set_display_active(&mut self, is_active: bool) {
+        let _ = is_active;
     }
     /// How the session ended, once its process is no more.
     fn end(self: Box<Self>, end: &ProcessEnd, stderr_tail: &str) -> SessionEnd;

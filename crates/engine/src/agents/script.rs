@@ -22,7 +22,7 @@ use self::protocol::Said;
 use super::text::one_line;
 use super::unfinished::unfinished;
 use super::{Agent, Decoder, PromptBy, SessionSpec};
-use crate::process::{CommandSpec, Heard};
+use crate::process::{CommandSpec, LineEffect};
 
 /// The command of ralph that plays.
 /// The file that says which session of a cassette comes next.
@@ -93,12 +93,12 @@ struct ScriptDecoder {
 }
 
 impl Decoder for ScriptDecoder {
-    fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> Heard {
+    fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> LineEffect {
         let said = match serde_json::from_slice::<Said>(line) {
             Ok(said) if !cut => said,
             _ => {
                 self.unreadable += u64::from(!line.is_empty());
-                return Heard::Going;
+                return LineEffect::Going;
             }
         };
         match said {
@@ -125,10 +125,10 @@ impl Decoder for ScriptDecoder {
                 self.is_told = true;
                 let duration_ms = Some(duration_ms);
                 events.push(AgentEvent::Result { duration_ms, usage: self.usage });
-                return Heard::Result;
+                return LineEffect::Result;
             }
         }
-        Heard::Going
+        LineEffect::Going
     }
 
     fn end(self: Box<Self>, end: &ProcessEnd, stderr_tail: &str) -> SessionEnd {

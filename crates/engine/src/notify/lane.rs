@@ -12,7 +12,7 @@ use ralph_core::view::Message;
 use tokio::sync::{Notify, watch};
 
 use super::Channel;
-use crate::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+use crate::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 
 /// The most messages that may wait.
 const QUEUE: usize = 16;
@@ -137,7 +137,7 @@ async fn run(
         line_cap: 4096,
     };
     let mark = Mark::new(&place.root, 0);
-    let ended = supervise(command, &watch, &mark, &mut Deaf, None, stop).await;
+    let ended = supervise(command, &watch, &mark, &mut IgnoreOutput, None, stop).await;
     let said = ended.stderr_tail.lines().map(str::trim).rfind(|line| !line.is_empty());
     let said = said.map(|line| {
         let line: String = printable_line(line).chars().take(200).collect();
@@ -157,10 +157,10 @@ async fn run(
 }
 
 /// Ignores the output of notifiers.
-struct Deaf;
+struct IgnoreOutput;
 
-impl Listener for Deaf {
-    fn stdout(&mut self, _line: &[u8], _cut: bool) -> Heard {
-        Heard::Going
+impl Listener for IgnoreOutput {
+    fn stdout(&mut self, _line: &[u8], _cut: bool) -> LineEffect {
+        LineEffect::Going
     }
 }

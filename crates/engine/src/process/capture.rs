@@ -5,7 +5,7 @@ use std::time::Duration;
 use ralph_core::agent::ProcessEnd;
 use tokio::sync::watch;
 
-use super::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+use super::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 
 /// How much of an answer is kept. No answer that we ask for is near it.
 const KEPT: usize = 16 << 20;
@@ -52,11 +52,11 @@ pub(crate) fn capture(
 struct Kept(Vec<u8>);
 
 impl Listener for Kept {
-    fn stdout(&mut self, line: &[u8], _cut: bool) -> Heard {
+    fn stdout(&mut self, line: &[u8], _cut: bool) -> LineEffect {
         if self.0.len() + line.len() < KEPT {
             self.0.extend_from_slice(line);
             self.0.push(b'\n');
         }
-        Heard::Going
+        LineEffect::Going
     }
 }

@@ -41,7 +41,7 @@ pub use liveness::{is_alive, liveness, user};
 pub(crate) use liveness::{runs, works_in};
 pub use mark::Mark;
 pub(crate) use mark::project_key;
-pub use spec::{CommandSpec, Ended, Heard, Listener, Stop, Watch};
+pub use spec::{CommandSpec, Ended, LineEffect, Listener, Stop, Watch};
 pub use supervisor::supervise;
 
 /// Reads what a process has in its environment as our mark.

@@ -29,7 +29,7 @@ pub struct Watch {
     pub timeout: Option<Duration>,
     /// Without a byte on either output.
     pub silence: Option<Duration>,
-    /// Staying after its last word, see [`Heard::Result`].
+    /// Staying after its last word, see [`LineEffect::Result`].
     pub after_result: Option<Duration>,
     /// Time between a signal and the next stronger one.
     pub grace: Duration,
@@ -59,7 +59,7 @@ impl Default for Watch {
 
 /// What a line means for the watchdogs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum LineEffect {
     /// Nothing in particular.
     Going,
     /// The last word: the program should leave soon.
@@ -74,7 +74,7 @@ pub enum Heard {
 pub trait Listener: Send {
     /// A line of standard output without its newline; any bytes. `cut`: it was longer than the cap, and
     /// the rest of it is skipped.
-    fn stdout(&mut self, line: &[u8], cut: bool) -> Heard;
+    fn stdout(&mut self, line: &[u8], cut: bool) -> LineEffect;
 
     /// A line of standard error without its newline, or the first part of a very long one.
     fn stderr(&mut self, line: &[u8]) {

@@ -37,7 +37,7 @@ use tokio::time::Instant;
 use super::mark::Mark;
 use super::output::{Lines, Tail};
 use super::process_tree::{self, News, ProcessId, ProcessTree};
-use super::spec::{CommandSpec, Ended, Heard, Listener, Stop, Watch};
+use super::spec::{CommandSpec, Ended, LineEffect, Listener, Stop, Watch};
 use crate::clock::Stopwatch;
 
 /// The most bytes that one read takes: the size of ralph's pipes.
@@ -176,8 +176,8 @@ impl Session<'_, '_> {
                 () = sleep_until(alarm) => Event::Alarm,
             };
             match event {
-                Event::Stdout(read) => self.hear_stdout(read),
-                Event::Stderr(read) => self.hear_stderr(read),
+                Event::Stdout(read) => self.on_stdout(read),
+                Event::Stderr(read) => self.on_stderr(read),
                 Event::Stdin(written) => self.wrote(written),
                 Event::Family(news) => self.learn(news),
                 Event::Stop(stop) => self.obey(stop),
@@ -314,7 +314,7 @@ impl Session<'_, '_> {
         }
     }
 
-    fn hear_stdout(&mut self, read: io::Result<usize>) {
+    fn on_stdout(&mut self, read: io::Result<usize>) {
         let Some(length) = self.stdout.took(read) else { return };
         let bytes = &self.stdout.chunk[..length];
         self.last_byte = Instant::now();
@@ -327,10 +327,10 @@ impl Session<'_, '_> {
         }
         let mut over = false;
         self.stdout.lines.feed(bytes, |line, cut| match self.listener.stdout(line, cut) {
-            Heard::Going => {}
-            Heard::Result => self.result_at = Some(self.last_byte),
-            Heard::Resumed => self.result_at = None,
-            Heard::Over => over = true,
+            LineEffect::Going => {}
+            LineEffect::Result => self.result_at = Some(self.last_byte),
+            LineEffect::Resumed => self.result_at = None,
+            LineEffect::Over => over = true,
         });
         if over && matches!(self.phase, Phase::Running) {
             self.end.get_or_insert(ProcessEnd::Lingered { after_ms: 0 });
@@ -338,7 +338,7 @@ impl Session<'_, '_> {
         }
     }
 
-    fn hear_stderr(&mut self, read: io::Result<usize>) {
+    fn on_stderr(&mut self, read: io::Result<usize>) {
         let Some(length) = self.stderr.took(read) else { return };
         let bytes = &self.stderr.chunk[..length];
         self.last_byte = Instant::now();

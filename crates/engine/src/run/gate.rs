@@ -19,7 +19,7 @@ use super::sandboxed::run_sandboxed;
 use super::setup::GateSpec;
 use crate::agents::set;
 use crate::ports::Checkout;
-use crate::process::{CommandSpec, Ended, Heard, Listener, Mark, Stop, Watch};
+use crate::process::{CommandSpec, Ended, LineEffect, Listener, Mark, Stop, Watch};
 use crate::sandbox::{self, Sandbox, SandboxedCommand};
 
 /// How much of a gate's output is looked at: this much of the beginning and of the end.
@@ -344,9 +344,9 @@ impl GateOutput {
 }
 
 impl Listener for GateOutput {
-    fn stdout(&mut self, line: &[u8], cut: bool) -> Heard {
+    fn stdout(&mut self, line: &[u8], cut: bool) -> LineEffect {
         self.line(line, cut, |output| &mut output.stdout);
-        Heard::Going
+        LineEffect::Going
     }
 
     fn stderr(&mut self, line: &[u8]) {

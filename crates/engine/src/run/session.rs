@@ -31,7 +31,7 @@ use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
 use crate::clock::now;
 use crate::plan_file::DONE_MARKER;
 use crate::ports::{Filter, HEARTBEAT, Scope, Vcs};
-use crate::process::{Heard, Listener, Mark, Stop};
+use crate::process::{LineEffect, Listener, Mark, Stop};
 use crate::quota::RAW_LOG;
 use crate::sandbox::{ProgramKind, SandboxedCommand};
 use crate::socket::{Adds, SessionIdentity, SessionSocket};
@@ -196,7 +196,7 @@ impl Crew {
         let command = agent.command(spec);
         let iteration = self.kit(slot).iteration;
         let mark = Mark::new(&self.setup.files.project.root, u64::from(iteration));
-        let mut ear = Ear {
+        let mut listener = SessionListener {
             decoder: agent.decoder(),
             events: vec![],
             display: self.display.clone(),
@@ -207,7 +207,8 @@ impl Crew {
         let mut raw = raw.map(|file| CleanFile::new(file, &self.setup.files.secrets));
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
         let watched = (&self.setup.agent.watch, &mark, stop);
-        let ended = self.run_in_sandbox((&command, sandboxed), watched, &mut ear, raw_writer).await;
+        let ended =
+            self.run_in_sandbox((&command, sandboxed), watched, &mut listener, raw_writer).await;
         let unwritten = raw.as_mut().and_then(|raw| raw.finish().err()).map(|e| e.to_string());
         if raw.is_some_and(|raw| raw.is_cut()) {
             let most = RAW_LOG >> 20;
@@ -217,14 +218,14 @@ impl Crew {
             self.notice(format!("the raw log {} is incomplete: {error}", log.display()));
         }
         // What was interrupted may finish: then its result counts like any other.
-        let finished = ear.has_result
+        let finished = listener.has_result
             && ended.end == ProcessEnd::Stopped
             && *interrupts.borrow() == Stop::Interrupt;
         let mut process = ended.end;
         let mut end = if finished {
-            ear.decoder.end(&ProcessEnd::Exited { code: 0 }, &ended.stderr_tail)
+            listener.decoder.end(&ProcessEnd::Exited { code: 0 }, &ended.stderr_tail)
         } else {
-            ear.decoder.end(&process, &ended.stderr_tail)
+            listener.decoder.end(&process, &ended.stderr_tail)
         };
         // A result that only says that it was interrupted is what was asked for.
         if finished && end.class == EndClass::Completed {
@@ -510,7 +511,7 @@ struct Prepared {
 }
 
 /// Listens to a session: decodes it, and shows what it says.
-struct Ear {
+struct SessionListener {
     decoder: Box<dyn Decoder>,
     events: Vec<AgentEvent>,
     display: Display,
@@ -519,19 +520,19 @@ struct Ear {
     has_result: bool,
 }
 
-impl Listener for Ear {
-    fn stdout(&mut self, line: &[u8], cut: bool) -> Heard {
-        self.decoder.hears(self.display.has_room());
-        let heard = self.decoder.line(line, cut, &mut self.events);
-        match heard {
-            Heard::Result | Heard::Over => self.has_result = true,
-            Heard::Resumed => self.has_result = false,
-            Heard::Going => {}
+impl Listener for SessionListener {
+    fn stdout(&mut self, line: &[u8], cut: bool) -> LineEffect {
+        self.decoder.set_display_active(self.display.has_room());
+        let effect = self.decoder.line(line, cut, &mut self.events);
+        match effect {
+            LineEffect::Result | LineEffect::Over => self.has_result = true,
+            LineEffect::Resumed => self.has_result = false,
+            LineEffect::Going => {}
         }
         for event in self.events.drain(..) {
             self.display.agent(self.slot, event);
         }
-        heard
+        effect
     }
 }
 

@@ -8,14 +8,14 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use ralph_engine::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 
 struct Count(u64);
 
 impl Listener for Count {
-    fn stdout(&mut self, _line: &[u8], _cut: bool) -> Heard {
+    fn stdout(&mut self, _line: &[u8], _cut: bool) -> LineEffect {
         self.0 += 1;
-        Heard::Going
+        LineEffect::Going
     }
 }
 

@@ -24,7 +24,7 @@ async fn codes_and_signals_are_told_as_they_are() {
 async fn a_program_is_found_on_its_own_path() {
     let mut session = Session::of_program("sh", &["-c", "echo found"]);
     assert_eq!(session.end().await, ProcessEnd::Exited { code: 0 });
-    assert_eq!(session.ear.lines, ["found"]);
+    assert_eq!(session.listener.lines, ["found"]);
 }
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn a_missing_folder_is_named() {
 async fn after_a_stop_nothing_is_started() {
     for stop in [Stop::Interrupt, Stop::Kill] {
         let mut session = Session::of(&["--say", "x"]);
-        session.ear.stop.send_replace(stop);
+        session.listener.stop.send_replace(stop);
         assert_eq!(session.end().await, ProcessEnd::Stopped);
         assert_eq!(session.processes(), 0);
     }
@@ -76,7 +76,7 @@ async fn the_total_time_is_over_however_much_is_said() {
     let mut session = Session::of_program("sh", &["-c", "while :; do echo x; done"])
         .watched(|watch| watch.timeout = Some(ms(400)));
     ends_after(&mut session, ProcessEnd::TimedOut { after_ms: 400 }, ms(400)).await;
-    assert!(session.ear.lines.len() > 100);
+    assert!(session.listener.lines.len() > 100);
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn silence_is_counted_from_the_last_byte_of_either_pipe() {
     let mut session = Session::of(&[&said[..], &said, &["--hang"]].concat())
         .watched(|watch| watch.silence = Some(ms(400)));
     ends_after(&mut session, ProcessEnd::Silent { after_ms: 400 }, ms(1_000)).await;
-    assert_eq!((session.ear.lines.len(), session.ear.errors.len()), (2, 2));
+    assert_eq!((session.listener.lines.len(), session.listener.errors.len()), (2, 2));
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn who_stays_after_its_result_is_ended_and_the_result_was_heard() {
     let mut session =
         Session::of(&["--linger"]).watched(|watch| watch.after_result = Some(ms(300)));
     ends_after(&mut session, ProcessEnd::Lingered { after_ms: 300 }, ms(300)).await;
-    assert_eq!(session.ear.lines.len(), 2);
+    assert_eq!(session.listener.lines.len(), 2);
 }
 
 #[tokio::test]
@@ -185,7 +185,7 @@ async fn a_kill_overtakes_an_interrupt() {
     let mut session = Session::of(&["--ignore-term", "--say", "ready", "--hang"])
         .stop_when_ready(Stop::Interrupt)
         .watched(|watch| watch.grace = Duration::from_secs(20));
-    let stop = session.ear.stop.clone();
+    let stop = session.listener.stop.clone();
     let mut seen = stop.subscribe();
     let second = async {
         seen.wait_for(|stop| *stop == Stop::Interrupt).await.unwrap();
@@ -200,7 +200,7 @@ async fn a_kill_overtakes_an_interrupt() {
 async fn a_stop_after_the_end_of_the_program_does_not_change_its_end() {
     let mut session = Session::of(&["--grandchild-setsid", "--say", "ready", "--exit", "3"])
         .watched(|watch| watch.grace = Duration::from_secs(20));
-    let stop = session.ear.stop.clone();
+    let stop = session.listener.stop.clone();
     let pids = session.pids_file();
     let second = async {
         let left = || crate::kit::survivors(&pids).len() == 1 && crate::kit::pids(&pids).len() == 2;

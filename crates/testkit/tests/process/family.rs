@@ -37,7 +37,7 @@ async fn what_a_good_session_leaves_in_the_background_is_ended_and_counted() {
     let ended = session.run().await;
     assert_eq!((ended.end, ended.ended_leftovers), (ProcessEnd::Exited { code: 0 }, 2));
     assert_eq!((session.processes(), session.survivors()), (3, vec![]));
-    assert_eq!(session.ear.lines.len(), 2);
+    assert_eq!(session.listener.lines.len(), 2);
     assert!(ended.duration < SLACK, "{:?}", ended.duration);
 }
 
@@ -71,8 +71,8 @@ async fn who_kills_its_keeper_is_ended_with_all_it_started() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_end_of_one_session_leaves_the_others_alone() {
     let mut long = Session::of(&["--orphan", "--grandchild-setsid", "--say", "ready", "--hang"]);
-    let (file, stop) = (long.pids_file(), long.ear.stop.clone());
-    let mut ready = long.ear.said_ready.subscribe();
+    let (file, stop) = (long.pids_file(), long.listener.stop.clone());
+    let mut ready = long.listener.said_ready.subscribe();
     let long = tokio::spawn(async move { long.end().await });
     ready.wait_for(|ready| *ready).await.unwrap();
     // Its orphan has no mark, and so has the orphan of the others.
@@ -97,7 +97,7 @@ async fn the_end_of_one_session_leaves_the_others_alone() {
 async fn a_program_that_is_none_of_the_session_is_left_alone() {
     let mut ours = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     let mut session = Session::of(&["--orphan", "--say", "ready", "--hang"]);
-    session.ear.stop_at = Some(("ready", Stop::Kill));
+    session.listener.stop_at = Some(("ready", Stop::Kill));
     assert_eq!(session.end().await, ProcessEnd::Stopped);
     assert!(ours.try_wait().unwrap().is_none());
     ours.kill().unwrap();
@@ -107,7 +107,7 @@ async fn a_program_that_is_none_of_the_session_is_left_alone() {
 #[tokio::test]
 async fn a_dropped_session_takes_everybody_with_it() {
     let mut session = Session::of(&["--orphan", "--grandchild-setsid", "--say", "ready", "--hang"]);
-    let mut ready = session.ear.said_ready.subscribe();
+    let mut ready = session.listener.said_ready.subscribe();
     tokio::select! {
         _ = session.run() => panic!("it ended"),
         heard = ready.wait_for(|ready| *ready) => { heard.unwrap(); }
@@ -122,7 +122,7 @@ async fn a_program_has_no_terminal_to_ask_a_person_at() {
     let mut session = Session::of_program("sh", &["-c", script]);
     assert_eq!(session.end().await, ProcessEnd::Exited { code: 0 });
     // The leader of its group and of its session, which has no terminal.
-    let told: Vec<&str> = session.ear.lines[0].split(' ').collect();
+    let told: Vec<&str> = session.listener.lines[0].split(' ').collect();
     assert_eq!(told[1..], [told[0], told[0], "0"]);
 }
 
@@ -130,13 +130,12 @@ async fn a_program_has_no_terminal_to_ask_a_person_at() {
 #[test]
 fn a_session_outlives_the_thread_that_began_it() {
     let mut session = Session::of(&["--say", "ready", "--sleep", "300", "--exit", "5"]);
-    let mut ready = session.ear.said_ready.subscribe();
-    let stop = session.ear.stop.subscribe();
+    let mut ready = session.listener.said_ready.subscribe();
+    let stop = session.listener.stop.subscribe();
     let (spec, watch, mark) = (session.spec.clone(), session.watch.clone(), session.mark.clone());
-    let mut running =
-        Box::pin(
-            async move { supervise(&spec, &watch, &mark, &mut session.ear, None, stop).await.end },
-        );
+    let mut running = Box::pin(async move {
+        supervise(&spec, &watch, &mark, &mut session.listener, None, stop).await.end
+    });
     let begun = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {

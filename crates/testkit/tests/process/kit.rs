@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ralph_core::agent::ProcessEnd;
-use ralph_engine::process::{CommandSpec, Ended, Heard, Listener, Mark, Stop, Watch, supervise};
+use ralph_engine::process::{
+    CommandSpec, Ended, LineEffect, Listener, Mark, Stop, Watch, supervise,
+};
 use tokio::sync::watch;
 
 pub(crate) const FAKE_AGENT: &str = env!("CARGO_BIN_EXE_fake_agent");
@@ -29,7 +31,7 @@ pub(crate) fn patient() -> Watch {
 }
 
 /// Hears everything; wants a stop when it hears a certain line.
-pub(crate) struct Ear {
+pub(crate) struct RecordingListener {
     pub(crate) lines: Vec<String>,
     pub(crate) errors: Vec<String>,
     pub(crate) cut: usize,
@@ -38,8 +40,8 @@ pub(crate) struct Ear {
     pub(crate) said_ready: watch::Sender<bool>,
 }
 
-impl Listener for Ear {
-    fn stdout(&mut self, line: &[u8], cut: bool) -> Heard {
+impl Listener for RecordingListener {
+    fn stdout(&mut self, line: &[u8], cut: bool) -> LineEffect {
         let line = String::from_utf8_lossy(line).into_owned();
         if let Some((at, stop)) = self.stop_at
             && line == at
@@ -49,14 +51,14 @@ impl Listener for Ear {
         if line == "ready" {
             self.said_ready.send_replace(true);
         }
-        let heard = match &line {
-            line if line.contains(r#""type":"result""#) => Heard::Result,
-            line if line == "resumed" => Heard::Resumed,
-            _ => Heard::Going,
+        let effect = match &line {
+            line if line.contains(r#""type":"result""#) => LineEffect::Result,
+            line if line == "resumed" => LineEffect::Resumed,
+            _ => LineEffect::Going,
         };
         self.cut += usize::from(cut);
         self.lines.push(line);
-        heard
+        effect
     }
 
     fn stderr(&mut self, line: &[u8]) {
@@ -70,7 +72,7 @@ pub(crate) struct Session {
     pub(crate) spec: CommandSpec,
     pub(crate) watch: Watch,
     pub(crate) mark: Mark,
-    pub(crate) ear: Ear,
+    pub(crate) listener: RecordingListener,
 }
 
 impl Session {
@@ -92,7 +94,7 @@ impl Session {
             env: vec![("PATH".into(), "/usr/bin:/bin".into())],
             stdin: vec![],
         };
-        let ear = Ear {
+        let listener = RecordingListener {
             lines: vec![],
             errors: vec![],
             cut: 0,
@@ -101,12 +103,12 @@ impl Session {
             said_ready: watch::Sender::new(false),
         };
         let mark = Mark::new(folder.path(), 1);
-        Self { folder, spec, watch: patient(), mark, ear }
+        Self { folder, spec, watch: patient(), mark, listener }
     }
 
     /// Wants a stop as soon as the agent says `ready`.
     pub(crate) fn stop_when_ready(mut self, stop: Stop) -> Self {
-        self.ear.stop_at = Some(("ready", stop));
+        self.listener.stop_at = Some(("ready", stop));
         self
     }
 
@@ -129,8 +131,8 @@ impl Session {
     }
 
     pub(crate) async fn run(&mut self) -> Ended {
-        let stop = self.ear.stop.subscribe();
-        supervise(&self.spec, &self.watch, &self.mark, &mut self.ear, None, stop).await
+        let stop = self.listener.stop.subscribe();
+        supervise(&self.spec, &self.watch, &self.mark, &mut self.listener, None, stop).await
     }
 
     /// Runs it; nobody may be left afterwards.

@@ -83,7 +83,7 @@ pub(super) fn hold(
     let mut totals = Totals::default();
     loop {
         save(&talk, files)?;
-        if interrupts.heard() {
+        if interrupts.was_interrupted() {
             return Err(stopped(name, &talk, &totals, Exit::Cancelled, context));
         }
         if talk.open().is_some() {

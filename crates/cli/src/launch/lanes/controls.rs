@@ -11,10 +11,10 @@ use ralph_core::view::Reporter;
 
 /// Collects the user's commands from every lane.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Controls(Arc<Heard>);
+pub(super) struct Controls(Arc<ReceivedControls>);
 
 #[derive(Debug, Default)]
-struct Heard {
+struct ReceivedControls {
     paused: AtomicBool,
     cancelled: AtomicBool,
 }

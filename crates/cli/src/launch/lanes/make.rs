@@ -222,7 +222,7 @@ impl Ready {
             return end;
         }
         // From here on the run receives commands itself.
-        if interrupts.heard() || controls.cancelled() {
+        if interrupts.was_interrupted() || controls.cancelled() {
             return End::Cancelled;
         }
         match run::run(setup, reporters) {

@@ -245,7 +245,7 @@ fn run_all(
     let mut ends: Vec<Option<End>> = (0..count).map(|_| None).collect();
     let (tell, told) = mpsc::channel();
     loop {
-        if interrupts.heard() || controls.cancelled() {
+        if interrupts.was_interrupted() || controls.cancelled() {
             schedule.stop();
         }
         call.refresh(&mut schedule, context);
@@ -309,8 +309,9 @@ fn run_all(
         }
         ends[number] = Some(end.after(ends[number].take()));
     }
-    let cancelled =
-        interrupts.heard() || controls.cancelled() || ends.iter().flatten().any(End::is_cancelled);
+    let cancelled = interrupts.was_interrupted()
+        || controls.cancelled()
+        || ends.iter().flatten().any(End::is_cancelled);
     for (number, missing) in schedule.left_out() {
         ends[number] = Some(match cancelled {
             true => End::Cancelled,

@@ -11,7 +11,7 @@ use super::wire::{Line, get, text, totals};
 use crate::agents::Decoder;
 use crate::agents::text::{Tail, head, one_line};
 use crate::agents::unfinished::unfinished;
-use crate::process::Heard;
+use crate::process::LineEffect;
 
 /// How much of a tool's arguments is shown, in characters.
 const MAX_INPUT: usize = 500;
@@ -59,10 +59,10 @@ pub(super) struct ClaudeDecoder {
 }
 
 impl Decoder for ClaudeDecoder {
-    fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> Heard {
+    fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> LineEffect {
         let line = line.trim_ascii();
         if line.is_empty() {
-            return Heard::Going;
+            return LineEffect::Going;
         }
         if line.starts_with(PARTIAL) {
             self.events += 1;
@@ -83,8 +83,8 @@ impl Decoder for ClaudeDecoder {
         self.leniently(line, cut, events)
     }
 
-    fn hears(&mut self, anybody: bool) {
-        self.unheard = !anybody;
+    fn set_display_active(&mut self, is_active: bool) {
+        self.unheard = !is_active;
     }
 
     fn end(self: Box<Self>, end: &ProcessEnd, stderr_tail: &str) -> SessionEnd {
@@ -109,7 +109,7 @@ impl ClaudeDecoder {
         line: &[u8],
         cut: bool,
         events: &mut Vec<AgentEvent>,
-    ) -> Heard {
+    ) -> LineEffect {
         let text = String::from_utf8_lossy(line);
         let parsed = if cut { None } else { serde_json::from_str::<Line<'_>>(&text).ok() };
         match parsed {
@@ -119,16 +119,16 @@ impl ClaudeDecoder {
             }
             None => {
                 self.other(line, &text, cut, events);
-                Heard::Going
+                LineEffect::Going
             }
         }
     }
 
     /// The session does something: an earlier result is not its last word.
-    fn works(&mut self) -> Heard {
+    fn works(&mut self) -> LineEffect {
         match self.outcome.take() {
-            Some(_) => Heard::Resumed,
-            None => Heard::Going,
+            Some(_) => LineEffect::Resumed,
+            None => LineEffect::Going,
         }
     }
 
@@ -151,7 +151,7 @@ impl ClaudeDecoder {
         }
     }
 
-    fn event(&mut self, line: &Line<'_>, events: &mut Vec<AgentEvent>) -> Heard {
+    fn event(&mut self, line: &Line<'_>, events: &mut Vec<AgentEvent>) -> LineEffect {
         let subtype = text(line.subtype).unwrap_or_default();
         match (&*line.kind, &*subtype) {
             ("assistant", _) => {
@@ -178,7 +178,7 @@ impl ClaudeDecoder {
             ("stream_event", _) => return self.works(),
             ("result", _) => {
                 self.result(line, events);
-                return Heard::Result;
+                return LineEffect::Result;
             }
             ("system", "init") => {
                 let heard = self.works();
@@ -200,7 +200,7 @@ impl ClaudeDecoder {
                 let refused = get(line.error_status) == Some(401);
                 if refused && get(line.attempt) >= Some(LOGIN_RETRIES) {
                     self.over = Some(Outcome::not_logged_in(line));
-                    return Heard::Over;
+                    return LineEffect::Over;
                 }
                 return heard;
             }
@@ -218,7 +218,7 @@ impl ClaudeDecoder {
                 events.push(AgentEvent::Unknown { kind: one_line(kind, 60) });
             }
         }
-        Heard::Going
+        LineEffect::Going
     }
 
     fn assistant(&mut self, message: Message<'_>, of_subagent: bool, events: &mut Vec<AgentEvent>) {

@@ -9,7 +9,7 @@ use ralph_core::Timestamp;
 use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd};
 
 use super::*;
-use crate::process::Heard;
+use crate::process::LineEffect;
 
 fn spec(prompt: PromptBy) -> SessionSpec {
     SessionSpec {
@@ -144,7 +144,7 @@ fn the_version_is_the_first_word() {
 }
 
 /// Reads these lines and ends.
-fn read(lines: &[&str], end: ProcessEnd) -> (Vec<AgentEvent>, Vec<Heard>, SessionEnd) {
+fn read(lines: &[&str], end: ProcessEnd) -> (Vec<AgentEvent>, Vec<LineEffect>, SessionEnd) {
     read_with(lines, end, "")
 }
 
@@ -152,7 +152,7 @@ fn read_with(
     lines: &[&str],
     end: ProcessEnd,
     stderr: &str,
-) -> (Vec<AgentEvent>, Vec<Heard>, SessionEnd) {
+) -> (Vec<AgentEvent>, Vec<LineEffect>, SessionEnd) {
     let (mut decoder, mut events) = (Claude.decoder(), Vec::new());
     let mut hear = |line: &&str| decoder.line(line.as_bytes(), false, &mut events);
     let heard = lines.iter().map(&mut hear).collect();
@@ -239,9 +239,9 @@ fn s1_26_unparsable_lines_are_ignored_and_the_last_result_counts() {
         &["warning: a shell said this", GOOD, "{\"half\":", WORD, "\u{fffd}", &second],
         EXITED,
     );
-    assert_eq!(heard[1], Heard::Result);
-    assert_eq!(heard[3], Heard::Resumed);
-    assert_eq!(heard[5], Heard::Result);
+    assert_eq!(heard[1], LineEffect::Result);
+    assert_eq!(heard[3], LineEffect::Resumed);
+    assert_eq!(heard[5], LineEffect::Result);
     assert_eq!((end.class, end.text.as_str()), (EndClass::Completed, "finer"));
 }
 
@@ -254,19 +254,19 @@ fn bytes_that_are_no_text_do_not_spoil_a_line() {
         &br#"b"}"#[..],
     ]
     .concat();
-    assert_eq!(decoder.line(&line, false, &mut events), Heard::Result);
+    assert_eq!(decoder.line(&line, false, &mut events), LineEffect::Result);
     assert_eq!(decoder.end(&EXITED, "").text, "a\u{fffd}\u{fffd}b");
 }
 
 #[test]
 fn work_after_a_result_takes_the_result_back() {
     let (_, heard, end) = read(&[GOOD, WORD, WORD], ProcessEnd::Exited { code: 1 });
-    assert_eq!(heard, [Heard::Result, Heard::Resumed, Heard::Going]);
+    assert_eq!(heard, [LineEffect::Result, LineEffect::Resumed, LineEffect::Going]);
     assert_eq!((end.class, end.text.as_str()), (EndClass::Crash, ""));
     // Notices of the CLI are not work: hooks may still say goodbye.
     let notice = r#"{"type":"system","subtype":"hook_started"}"#;
     let (_, heard, end) = read(&[GOOD, notice], EXITED);
-    assert_eq!(heard, [Heard::Result, Heard::Going]);
+    assert_eq!(heard, [LineEffect::Result, LineEffect::Going]);
     assert_eq!(end.class, EndClass::Completed);
 }
 

@@ -54,7 +54,7 @@ fn decode(printed: &str, end: &ProcessEnd, stderr: &str) -> (Vec<AgentEvent>, Se
     let (mut decoder, mut events) = (Script.decoder(), Vec::new());
     for line in printed.lines() {
         let heard = decoder.line(line.as_bytes(), false, &mut events);
-        assert_eq!(heard == Heard::Result, line.contains(r#""event":"result""#), "{line}");
+        assert_eq!(heard == LineEffect::Result, line.contains(r#""event":"result""#), "{line}");
     }
     (events, decoder.end(end, stderr))
 }

@@ -46,7 +46,7 @@ type Refusal = Vec<u8>;
 /// Serves a client to its end. Errors go to the client.
 pub(super) async fn serve(stream: UnixStream, shared: &Shared) {
     let mut incoming = Incoming::new(stream);
-    let journey = match timeout(shared.limits.head, hear(&mut incoming, shared)).await {
+    let journey = match timeout(shared.limits.head, read_request(&mut incoming, shared)).await {
         Ok(Ok(journey)) => journey,
         Ok(Err(Some(word))) => return incoming.part(&word).await,
         Ok(Err(None)) => return,
@@ -72,13 +72,13 @@ pub(super) async fn serve(stream: UnixStream, shared: &Shared) {
 }
 
 /// Reads the request of a client. `Err(None)`: it disconnected, or speaks an unknown protocol.
-async fn hear<S: AsyncRead + AsyncWrite + Unpin>(
+async fn read_request<S: AsyncRead + AsyncWrite + Unpin>(
     incoming: &mut Incoming<S>,
     shared: &Shared,
 ) -> Result<Journey, Option<Refusal>> {
     let first = incoming.peek().await.map_err(|_| None)?;
     if first == socks::VERSION {
-        return hear_socks(incoming).await;
+        return read_socks_request(incoming).await;
     }
     let refuse = |status, sentence: &str| Some(http::answer(status, sentence));
     if !first.is_ascii_alphabetic() {
@@ -103,7 +103,7 @@ async fn hear<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-async fn hear_socks<S: AsyncRead + AsyncWrite + Unpin>(
+async fn read_socks_request<S: AsyncRead + AsyncWrite + Unpin>(
     incoming: &mut Incoming<S>,
 ) -> Result<Journey, Option<Refusal>> {
     let gone = |_| None;

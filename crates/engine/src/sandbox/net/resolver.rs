@@ -12,7 +12,7 @@ use ralph_core::agent::ProcessEnd;
 use tokio::sync::Semaphore;
 
 use crate::host::host;
-use crate::process::{CommandSpec, Heard, Listener, Mark, Stop, Watch, supervise};
+use crate::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 
 /// The program.
 const PROGRAM: &str = "getent";
@@ -70,10 +70,10 @@ impl Getent {
             line_cap: 4096,
         };
         let mark = Mark::new(&spec.folder, 0);
-        let mut heard = Answers(vec![]);
-        let ended = supervise(&spec, &watch, &mark, &mut heard, None, Stop::never()).await;
+        let mut answers = Answers(vec![]);
+        let ended = supervise(&spec, &watch, &mark, &mut answers, None, Stop::never()).await;
         match ended.end {
-            ProcessEnd::Exited { code: 0 } => Ok(heard.0),
+            ProcessEnd::Exited { code: 0 } => Ok(answers.0),
             // The name is not known.
             ProcessEnd::Exited { code: 2 } => Ok(vec![]),
             ProcessEnd::NotStarted { error } => Err(io::Error::other(error)),
@@ -93,7 +93,7 @@ impl Resolver for Getent {
 struct Answers(Vec<IpAddr>);
 
 impl Listener for Answers {
-    fn stdout(&mut self, line: &[u8], _cut: bool) -> Heard {
+    fn stdout(&mut self, line: &[u8], _cut: bool) -> LineEffect {
         let word = std::str::from_utf8(line).unwrap_or_default().split_whitespace().next();
         let address = word.and_then(|word| word.parse::<IpAddr>().ok());
         if let Some(address) = address
@@ -102,7 +102,7 @@ impl Listener for Answers {
         {
             self.0.push(address);
         }
-        Heard::Going
+        LineEffect::Going
     }
 }
 

@@ -7,7 +7,7 @@ use ralph_core::agent::AgentEvent;
 use crate::agents::Decoder;
 use crate::agents::claude::decoder::ClaudeDecoder;
 use crate::agents::claude::message::Brought;
-use crate::process::Heard;
+use crate::process::LineEffect;
 
 /// Lines that are nearly as we know them.
 const NEARLY: &[&str] = &[
@@ -51,11 +51,11 @@ const NEARLY: &[&str] = &[
     r#"{"type":"user","message":"hello"}"#,
 ];
 
-type Reading = (Heard, Vec<AgentEvent>, String);
+type Reading = (LineEffect, Vec<AgentEvent>, String);
 
 fn read(
     line: &[u8],
-    by: impl FnOnce(&mut ClaudeDecoder, &mut Vec<AgentEvent>) -> Heard,
+    by: impl FnOnce(&mut ClaudeDecoder, &mut Vec<AgentEvent>) -> LineEffect,
 ) -> Reading {
     let (mut decoder, mut events) = (ClaudeDecoder::default(), Vec::new());
     // To tell a line of a running session from one after its end.
@@ -160,9 +160,9 @@ fn who_is_not_heard_ends_the_same() {
     for line in recorded() {
         let heard = read(b"x", |decoder, events| decoder.line(&line, false, events));
         let unheard = read(b"x", |decoder, events| {
-            decoder.hears(false);
+            decoder.set_display_active(false);
             let heard = decoder.line(&line, false, events);
-            decoder.hears(true);
+            decoder.set_display_active(true);
             heard
         });
         assert_eq!((heard.0, heard.2), (unheard.0, unheard.2));
