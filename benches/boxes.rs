@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use common::{RALPH, figures, git};
 use ralph_core::agent::ProcessEnd;
 use ralph_engine::agents::{Agent, claude};
-use ralph_engine::ports::{Jail, Shown, Vcs};
+use ralph_engine::ports::{Jail, SandboxMounts, Vcs};
 use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
 use ralph_engine::sandbox::{
@@ -85,11 +85,11 @@ fn main() {
     let (_, _, none) = made((Level::None, "none", true));
     for _ in 0..rounds {
         let started = Instant::now();
-        runtime.block_on(run(&none, &repo, Shown::default()));
+        runtime.block_on(run(&none, &repo, SandboxMounts::default()));
         plain.push(started.elapsed());
         for (number, ((level, _, sandbox), vcs)) in boxes.iter().zip(&repositories).enumerate() {
             let started = Instant::now();
-            let mut shown = Shown::default();
+            let mut shown = SandboxMounts::default();
             if *level == Level::Full {
                 shown = vcs.shown().unwrap();
                 private.push(started.elapsed());
@@ -169,7 +169,7 @@ fn made(level: Level, masked: bool, project: &Project, home: &Path) -> Sandbox {
     choose(Wanted::Exactly(level), sandbox_config).expect("the level works here").sandbox
 }
 
-async fn run(sandbox: &Sandbox, repo: &Path, shown: Shown) {
+async fn run(sandbox: &Sandbox, repo: &Path, shown: SandboxMounts) {
     let mut sandboxed = SandboxedCommand::in_worktree(ProgramKind::Session, repo);
     sandboxed.binds = shown.binds;
     sandboxed.environment = shown.environment;

@@ -48,7 +48,7 @@ use ralph_engine::ports::{
 use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
 use ralph_engine::prompts::Template;
-use ralph_engine::run::place::{RunLogs, WorktreeLock, private_file};
+use ralph_engine::run::run_files::{RunLogs, WorktreeLock, private_file};
 use ralph_engine::run::state_file::{Record, Request};
 use ralph_engine::run::{
     AgentProgram, AgentSetup, FileSetup, GateRules, GateSetup, PortSetup, PromptStyle, Prompting,

@@ -54,7 +54,7 @@ fn main() {
 /// The least: lines, two fields of each, a file.
 fn floor(program: &str, lines: &str, output: &str) {
     #[derive(serde::Deserialize)]
-    struct Line<'a> {
+    struct SmallLine<'a> {
         #[serde(rename = "type")]
         kind: &'a str,
         session_id: &'a str,
@@ -65,7 +65,7 @@ fn floor(program: &str, lines: &str, output: &str) {
     let (mut line, mut parsed) = (Vec::new(), 0);
     while from.read_until(b'\n', &mut line).unwrap() > 0 {
         to.write_all(&line).unwrap();
-        let read: Line<'_> = serde_json::from_slice(&line).unwrap();
+        let read: SmallLine<'_> = serde_json::from_slice(&line).unwrap();
         parsed += u64::from(!read.kind.is_empty() && read.session_id.len() == 36);
         line.clear();
     }
@@ -129,13 +129,13 @@ struct Taken {
     kilobytes: u64,
 }
 
-struct Place {
+struct BenchFolder {
     folder: tempfile::TempDir,
     measure: PathBuf,
     stream: PathBuf,
 }
 
-impl Place {
+impl BenchFolder {
     fn measured(&self, program: &Path, arguments: &[String], taken: &mut Taken) {
         let file = self.folder.path().join("measured");
         let mut command = Command::new(&self.measure);
@@ -189,7 +189,7 @@ fn compare(turns: usize) {
     let folder = common::folder();
     let measure = compile(folder.path(), "measure", &["-static"]);
     let stream = compile(folder.path(), "stream", &["-static"]);
-    let place = Place { folder, measure, stream };
+    let place = BenchFolder { folder, measure, stream };
     let [mut floor, mut ours, mut small, mut whole] = [(); 4].map(|()| Taken::default());
     for _ in 0..turns {
         place.part("--floor", LINES, &mut floor);

@@ -7,9 +7,9 @@ use ralph_core::branch::BranchName;
 use ralph_core::forge::{Address, ForgeKind, HostEntry, Route, without_credentials};
 use ralph_core::ids::{AgentId, FeatureName, TaskId};
 use ralph_core::net::{Endpoint, Host};
-use ralph_core::plan::markdown::{self, Kind as PlanKind};
+use ralph_core::plan::markdown::{self, PlanKind};
 use ralph_core::plan::{FORMATS, Proposals, parse_sync};
-use ralph_core::redact::{Kind, Secrets};
+use ralph_core::redact::{Secrets, StreamKind};
 use ralph_core::run::{Policy, RunEvent, RunState};
 use ralph_core::time::Timestamp;
 use ralph_core::{agents_md, glob, text};
@@ -230,7 +230,7 @@ fn skills(bytes: &[u8]) {
 fn redacts(bytes: &[u8]) {
     let secrets = Secrets::new(["hunter2-hunter2", "\"quoted\\secret", "nnnnnnnn-8"]);
     let (cut, bytes) = bytes.split_first().map_or((0, bytes), |(first, rest)| (*first, rest));
-    for kind in [Kind::Text, Kind::Json] {
+    for kind in [StreamKind::Text, StreamKind::Json] {
         let run = |size: usize| {
             let (mut stream, mut out) = (secrets.stream(kind), vec![]);
             for piece in bytes.chunks(size) {
@@ -246,7 +246,7 @@ fn redacts(bytes: &[u8]) {
     }
     // A line of JSON stays one.
     let line = serde_json::to_string(&[lossy(bytes)]).expect("a text is JSON");
-    let (mut stream, mut out) = (secrets.stream(Kind::Json), vec![]);
+    let (mut stream, mut out) = (secrets.stream(StreamKind::Json), vec![]);
     stream.feed(line.as_bytes(), &mut out);
     stream.finish(&mut out);
     assert!(serde_json::from_slice::<[String; 1]>(&out).is_ok(), "{}", lossy(&out));

@@ -5,7 +5,7 @@ use ralph_core::nearest::nearest;
 use ralph_core::run::RunEvent;
 use ralph_core::view::history::{LandedIteration, landed};
 use ralph_engine::run::journal;
-use ralph_engine::run::place::RunLogs;
+use ralph_engine::run::run_files::RunLogs;
 
 use crate::config::key;
 use crate::error::CliError;

@@ -16,7 +16,7 @@ use ralph_engine::clock;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{Filter, Scope, Store};
 use ralph_engine::project::Project;
-use ralph_engine::run::place::{RunLogs, WorktreeLock};
+use ralph_engine::run::run_files::{RunLogs, WorktreeLock};
 use ralph_engine::run::state_file::{self, StateFile};
 use ralph_engine::run::{journal, merges_needed};
 use ralph_engine::vcs::GitVcs;

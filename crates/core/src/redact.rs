@@ -21,7 +21,7 @@ use crate::text::printable;
 use key_block::KeyBlock;
 use lens::Lens;
 pub use names::is_secret_name;
-use shapes::{SHAPES, Seen, Shape};
+use shapes::{SHAPES, Shape, ShapeMatch};
 
 /// What stands in the place of a secret.
 pub const MARK: &str = "[redacted]";
@@ -129,7 +129,7 @@ impl Secrets {
     }
 
     fn once<'t>(&self, text: &'t str, search: Search) -> Cow<'t, str> {
-        let mut stream = Stream::new(self.clone(), Kind::Text);
+        let mut stream = Stream::new(self.clone(), StreamKind::Text);
         stream.search = search;
         let mut out = Vec::with_capacity(text.len());
         stream.feed(text.as_bytes(), &mut out);
@@ -145,7 +145,7 @@ impl Secrets {
     }
 
     /// A stream of such bytes without secrets.
-    pub fn stream(&self, kind: Kind) -> Stream {
+    pub fn stream(&self, kind: StreamKind) -> Stream {
         Stream::new(self.clone(), kind)
     }
 
@@ -178,7 +178,7 @@ fn has(pairs: &[u64; 1024], a: u8, b: u8) -> bool {
 
 /// What a stream consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum StreamKind {
     /// Text of any sort.
     Text,
     /// Lines of JSON, which stay JSON: the mark never tears an escape sequence apart.
@@ -218,7 +218,7 @@ enum State {
 pub struct Stream {
     secrets: Secrets,
     search: Search,
-    kind: Kind,
+    kind: StreamKind,
     state: State,
     /// What is visible of the bytes. Everything below is about visible bytes.
     lens: Option<Lens>,
@@ -232,7 +232,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    fn new(secrets: Secrets, kind: Kind) -> Self {
+    fn new(secrets: Secrets, kind: StreamKind) -> Self {
         Self {
             secrets,
             search: Search::All,
@@ -428,16 +428,16 @@ impl Stream {
         let gap = gap.and_then(|gap| usize::try_from(gap - here).ok());
         for shape in shapes {
             match shape.at(before, rest, gap, ends) {
-                Seen::Nothing => {}
-                Seen::More => return MatchAt::More,
-                Seen::Token { keep, end } => {
+                ShapeMatch::Nothing => {}
+                ShapeMatch::More => return MatchAt::More,
+                ShapeMatch::Token { keep, end } => {
                     let then = shape.class.map_or(State::Plain, State::Token);
                     return MatchAt::Found { keep, end, then };
                 }
-                Seen::Cut { keep, end } => {
+                ShapeMatch::Cut { keep, end } => {
                     return MatchAt::Found { keep, end, then: State::Plain };
                 }
-                Seen::Key { end } => {
+                ShapeMatch::Key { end } => {
                     let then = State::Key(KeyBlock::default());
                     return MatchAt::Found { keep: 0, end, then };
                 }
@@ -494,7 +494,7 @@ impl Stream {
 
     fn put(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(bytes);
-        if self.kind == Kind::Json {
+        if self.kind == StreamKind::Json {
             self.escape = self.escape.after(bytes);
         }
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) mod escape;
 
-use escape::{Found, Spelling, is_invisible, sequence};
+use escape::{EscapeMatch, Spelling, is_invisible, sequence};
 
 /// The longest title, in characters.
 pub const MAX_TITLE: usize = 1_000;
@@ -141,8 +141,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     while let Some(c) = rest.chars().next() {
         let (letter, own) = (u32::from(c), c.len_utf8());
         let length = match sequence(rest.as_bytes(), letter, own, Spelling::Bytes, usize::MAX) {
-            Found::Length(length) => length,
-            Found::No | Found::More => own,
+            EscapeMatch::Length(length) => length,
+            EscapeMatch::No | EscapeMatch::More => own,
         };
         if length == own && !is_unsafe(c) {
             shown.push(c);

@@ -3,13 +3,13 @@
 mod fuzz;
 
 use fuzz::{PLANS, Random, round};
-use ralph_core::plan::markdown::{Kind, PlanDoc, read};
+use ralph_core::plan::markdown::{PlanDoc, PlanKind, read};
 
 /// Each plan with its kind, its name and its items: group, depth, tick and title.
-const EXPECTED: [(&str, Kind, &str, &[&str]); 15] = [
+const EXPECTED: [(&str, PlanKind, &str, &[&str]); 15] = [
     (
         "branches-plain.md",
-        Kind::Branches,
+        PlanKind::Branches,
         "Implementation Plan",
         &[
             "fix-sandbox-image: - Delete Dockerfile",
@@ -22,7 +22,7 @@ const EXPECTED: [(&str, Kind, &str, &[&str]); 15] = [
     ),
     (
         "branches-crlf-bom.md",
-        Kind::Branches,
+        PlanKind::Branches,
         "Release 2",
         &[
             "release/2.0: - Bump the version",
@@ -34,7 +34,7 @@ const EXPECTED: [(&str, Kind, &str, &[&str]); 15] = [
     ),
     (
         "progress-full.md",
-        Kind::Progress,
+        PlanKind::Progress,
         "config parser",
         &[
             "Phase 1: Reading: x Tokenise values",
@@ -46,17 +46,17 @@ const EXPECTED: [(&str, Kind, &str, &[&str]); 15] = [
             "Phase 2: Writing: - Keep order",
         ],
     ),
-    ("progress-done-crlf.md", Kind::Progress, "tiny", &[": x Only one thing"]),
+    ("progress-done-crlf.md", PlanKind::Progress, "tiny", &[": x Only one thing"]),
     (
         "progress-sparse.md",
-        Kind::Progress,
+        PlanKind::Progress,
         "sparse",
         &[": - first", ": - second", "Later: - third"],
     ),
-    ("progress-setext.md", Kind::Progress, "underlined", &[": x one", ": x two"]),
+    ("progress-setext.md", PlanKind::Progress, "underlined", &[": x one", ": x two"]),
     (
         "checklist-mixed-bullets.md",
-        Kind::Checklist,
+        PlanKind::Checklist,
         "TODO",
         &[
             ": - dash",
@@ -73,7 +73,7 @@ const EXPECTED: [(&str, Kind, &str, &[&str]); 15] = [
     ),
     (
         "checklist-nested.md",
-        Kind::Checklist,
+        PlanKind::Checklist,
         "Nested",
         &[
             ": - Build the server",
@@ -88,10 +88,15 @@ const EXPECTED: [(&str, Kind, &str, &[&str]); 15] = [
             ": >- indented too far",
         ],
     ),
-    ("checklist-hidden.md", Kind::Checklist, "Real tasks only", &[": - real one", ": - real two"]),
+    (
+        "checklist-hidden.md",
+        PlanKind::Checklist,
+        "Real tasks only",
+        &[": - real one", ": - real two"],
+    ),
     (
         "checklist-unicode.md",
-        Kind::Checklist,
+        PlanKind::Checklist,
         "計画 📋",
         &[
             "Größe & Maß: - 設計を書く — naïve Lösung",
@@ -104,7 +109,7 @@ const EXPECTED: [(&str, Kind, &str, &[&str]); 15] = [
     ),
     (
         "checklist-headings.md",
-        Kind::Checklist,
+        PlanKind::Checklist,
         "Implementation Plan",
         &[
             "Tasks: x Create the schema",
@@ -113,10 +118,10 @@ const EXPECTED: [(&str, Kind, &str, &[&str]); 15] = [
             "Tasks: - Publish",
         ],
     ),
-    ("checklist-prose.md", Kind::Checklist, "Rewrite the importer in one go", &[]),
+    ("checklist-prose.md", PlanKind::Checklist, "Rewrite the importer in one go", &[]),
     (
         "checklist-duplicates.md",
-        Kind::Checklist,
+        PlanKind::Checklist,
         "Work",
         &[
             "Parser: x Write tests",
@@ -128,13 +133,13 @@ const EXPECTED: [(&str, Kind, &str, &[&str]); 15] = [
     ),
     (
         "checklist-loose.md",
-        Kind::Checklist,
+        PlanKind::Checklist,
         "Loose list",
         &[": - First item", ": x Second item", ": - Third item", ": - Right after a paragraph"],
     ),
     (
         "checklist-frontmatter.md",
-        Kind::Checklist,
+        PlanKind::Checklist,
         "Heading",
         &[": - before any heading", ": x after it"],
     ),
@@ -154,7 +159,7 @@ fn shown(doc: &PlanDoc) -> Vec<String> {
 fn every_plan_of_the_corpus_has_the_items_that_a_person_sees() {
     for ((file, text), (name, kind, title, items)) in PLANS.iter().zip(EXPECTED) {
         assert_eq!(*file, name);
-        assert_eq!(Kind::of(file, text), kind, "{file}");
+        assert_eq!(PlanKind::of(file, text), kind, "{file}");
         let doc = read(kind, text).unwrap();
         assert_eq!(doc.name.as_deref().unwrap_or_default(), title, "{file}");
         assert_eq!(shown(&doc), items, "{file}");

@@ -21,12 +21,12 @@ pub struct Interview {
     pub idea: String,
     /// What was asked.
     #[serde(default, rename = "question", skip_serializing_if = "Vec::is_empty")]
-    pub questions: Vec<Asked>,
+    pub questions: Vec<InterviewQuestion>,
 }
 
 /// A question of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct InterviewQuestion {
     /// The question.
     pub text: String,
     /// What the user said; `None` while it is open.
@@ -67,8 +67,8 @@ impl Interview {
     /// Makes several questions of the open one if it holds several, so that each is asked by itself.
     pub fn split_open(&mut self) {
         let Some(number) = self.open() else { return };
-        let single = |text: String| Asked { text, answer: None };
-        let split: Vec<Asked> =
+        let single = |text: String| InterviewQuestion { text, answer: None };
+        let split: Vec<InterviewQuestion> =
             parts(&self.questions[number - 1].text).into_iter().map(single).collect();
         self.questions.splice(number - 1..number, split);
     }
@@ -82,7 +82,7 @@ impl Interview {
 
     /// What was answered, oldest first.
     pub fn answers(&self) -> Vec<AnsweredQuestion> {
-        let answered = |asked: &Asked| {
+        let answered = |asked: &InterviewQuestion| {
             let (question, answer) = (asked.text.clone(), asked.answer.clone()?);
             Some(AnsweredQuestion { question, answer })
         };
@@ -150,7 +150,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/interview.toml");
         assert_eq!(Interview::load(&path).unwrap(), Interview::default());
-        let asked = |text: &str, answer: Option<&str>| Asked {
+        let asked = |text: &str, answer: Option<&str>| InterviewQuestion {
             text: text.to_owned(),
             answer: answer.map(str::to_owned),
         };
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn several_questions_in_one_are_asked_one_at_a_time() {
         let open = |text: &str| Interview {
-            questions: vec![Asked { text: text.to_owned(), answer: None }],
+            questions: vec![InterviewQuestion { text: text.to_owned(), answer: None }],
             ..Interview::default()
         };
         let split = |text: &str| {

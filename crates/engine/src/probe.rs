@@ -124,7 +124,7 @@ async fn attend(
         stop.send_replace(Stop::Kill);
         std::future::pending::<()>().await;
     });
-    let mut kept = Kept(Vec::new());
+    let mut kept = OutputTail(Vec::new());
     let mark = Mark::new(&spec.folder, 0);
     let ended = supervise(spec, &patience, &mark, &mut kept, None, stopped).await;
     told.abort();
@@ -149,9 +149,9 @@ pub(crate) async fn told_to_stop() {
 }
 
 /// The end of an output.
-struct Kept(Vec<u8>);
+struct OutputTail(Vec<u8>);
 
-impl Kept {
+impl OutputTail {
     fn take(&mut self, line: &[u8]) {
         self.0.extend_from_slice(line);
         self.0.push(b'\n');
@@ -160,7 +160,7 @@ impl Kept {
     }
 }
 
-impl Listener for Kept {
+impl Listener for OutputTail {
     fn stdout(&mut self, line: &[u8], _cut: bool) -> LineEffect {
         self.take(line);
         LineEffect::Going

@@ -16,8 +16,8 @@ use ralph_engine::feed::Feed;
 use ralph_engine::socket::client::{self, ClientError};
 use ralph_engine::socket::protocol::MAX_LINE;
 use ralph_engine::socket::{
-    Call, ControlSocket, Place, Reply, Requests, SessionIdentity, SessionRequestHandler,
-    SessionSocket,
+    Call, ControlSocket, Reply, Requests, SessionIdentity, SessionRequestHandler, SessionSocket,
+    SocketDir,
 };
 use tokio::sync::mpsc;
 
@@ -44,12 +44,12 @@ impl SessionRequestHandler for Echo {
 
 struct World {
     _runtime: tempfile::TempDir,
-    place: Place,
+    place: SocketDir,
 }
 
 fn world() -> World {
     let runtime = tempfile::tempdir().unwrap();
-    let place = Place::make(Some(runtime.path()), &mut Ids::new(None)).unwrap();
+    let place = SocketDir::make(Some(runtime.path()), &mut Ids::new(None)).unwrap();
     World { _runtime: runtime, place }
 }
 

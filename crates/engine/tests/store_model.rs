@@ -10,7 +10,7 @@ mod rules;
 
 use std::path::Path;
 
-use commands::{AGENTS, Command, FEATURES, Fields, Line, Scoped, TASKS, Who, command, start};
+use commands::{AGENTS, Command, FEATURES, Fields, PlanLine, Scoped, TASKS, Who, command, start};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use ralph_core::ids::QuestionId;
@@ -73,8 +73,8 @@ fn patch(fields: &Fields) -> TaskPatch {
     }
 }
 
-fn plan(lines: &[Line]) -> Vec<PlanTask> {
-    let line = |(index, line): (usize, &Line)| PlanTask {
+fn plan(lines: &[PlanLine]) -> Vec<PlanTask> {
+    let line = |(index, line): (usize, &PlanLine)| PlanTask {
         line: index + 1,
         id: task_id(line.task),
         title: title(line.title),
@@ -332,7 +332,7 @@ fn compare_records(model: &Model, [one, other]: &mut [Box<dyn Store>; 2]) -> Out
 }
 
 /// A plan that is brought in twice changes nothing the second time.
-fn again(store: &mut dyn Store, lines: &[Line], replace: bool, now: i64) -> Outcome {
+fn again(store: &mut dyn Store, lines: &[PlanLine], replace: bool, now: i64) -> Outcome {
     let before = tasks_of(store);
     let pat = Actor::Person(AgentId::new("pat").unwrap());
     let report = store.sync(&plan(lines), sync_mode(replace), &pat, time(now));

@@ -59,7 +59,7 @@ pub enum Speaks {
 
 /// A request that came in.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ReceivedRequest {
     /// The method.
     pub method: String,
     /// The path with its query, without the server.
@@ -87,7 +87,7 @@ pub enum Fault {
 struct State {
     speaks: Speaks,
     pulls: Vec<Value>,
-    asked: Vec<Asked>,
+    asked: Vec<ReceivedRequest>,
     faults: VecDeque<Fault>,
     feedback: feedback::Feedback,
     /// Its own address.
@@ -169,15 +169,15 @@ impl GitHubServer {
     }
 
     /// The requests for pull requests, and not those by which `gh` looks who it is.
-    pub fn asked(&self) -> Vec<Asked> {
-        let ours = |asked: &&Asked| {
+    pub fn asked(&self) -> Vec<ReceivedRequest> {
+        let ours = |asked: &&ReceivedRequest| {
             asked.path.starts_with("/repos/") || asked.path.starts_with("/projects/")
         };
         self.state().asked.iter().filter(ours).cloned().collect()
     }
 
     /// Every request, also those for nothing of ours.
-    pub fn all_asked(&self) -> Vec<Asked> {
+    pub fn all_asked(&self) -> Vec<ReceivedRequest> {
         self.state().asked.clone()
     }
 
@@ -215,7 +215,7 @@ impl Shared {
 
     fn serve(&self, stream: &TcpStream) -> io::Result<()> {
         let Some(head) = http::read(&mut BufReader::new(stream))? else { return Ok(()) };
-        let asked = Asked {
+        let asked = ReceivedRequest {
             method: head.method.clone(),
             path: path(&head),
             body: serde_json::from_slice(&head.body).unwrap_or_default(),
@@ -244,7 +244,7 @@ enum Reaction {
 }
 
 impl State {
-    fn answer(&mut self, asked: &Asked) -> Reaction {
+    fn answer(&mut self, asked: &ReceivedRequest) -> Reaction {
         self.asked.push(asked.clone());
         let plain = |status, body| Reaction::Say(status, vec![], body);
         if let Some(log) = self.stored_log(asked) {

@@ -1,4 +1,4 @@
-//! Text that is safe to show: a [`Line`] of colored parts that fits the terminal, and [`wrap`] for
+//! Text that is safe to show: a [`TextLine`] of colored parts that fits the terminal, and [`wrap`] for
 //! longer texts. Every text from agents, tasks and gates goes through here.
 
 use ralph_core::text::{printable, printable_line};
@@ -19,11 +19,11 @@ struct Part {
 
 /// One line of parts. A flexible part is cut first when the line does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Line {
+pub struct TextLine {
     parts: Vec<Part>,
 }
 
-impl Line {
+impl TextLine {
     /// An empty line.
     pub fn new() -> Self {
         Self::default()
@@ -179,22 +179,22 @@ mod tests {
 
     #[test]
     fn the_flexible_part_gives_way() {
-        let line = Line::new()
+        let line = TextLine::new()
             .plain("done ")
             .flexible(None, "a title that is much too long")
             .plain("  3f2a91c");
         assert_eq!(line.show(NARROW), "done a title t…  3f2a91c");
         assert_eq!(line.show(TextStyle::PLAIN), "done a title that is much too long  3f2a91c");
-        let rigid = Line::new().plain("a line of which no part gives way");
+        let rigid = TextLine::new().plain("a line of which no part gives way");
         assert_eq!(rigid.show(NARROW), "a line of which no part…");
-        let wide = Line::new().flexible(None, "設".repeat(30)).plain(" end");
+        let wide = TextLine::new().flexible(None, "設".repeat(30)).plain(" end");
         assert!(wide.show(NARROW).width() <= 24, "{}", wide.show(NARROW));
     }
 
     #[test]
     fn colours_do_not_count_as_width() {
         let style = TextStyle { color: true, width: Some(6) };
-        let line = Line::new().add(Meaning::Tool, "Bash").add(Meaning::Faint, " ls");
+        let line = TextLine::new().add(Meaning::Tool, "Bash").add(Meaning::Faint, " ls");
         assert_eq!(line.show(style), "\u{1b}[36mBash\u{1b}[0m\u{1b}[2m …\u{1b}[0m");
     }
 
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn hostile_text_cannot_leave_its_line() {
-        let line = Line::new().plain("a\u{1b}[1A\u{1b}[2K\rb\nc\u{202e}d\u{9b}2J\u{7f}\u{0}");
+        let line = TextLine::new().plain("a\u{1b}[1A\u{1b}[2K\rb\nc\u{202e}d\u{9b}2J\u{7f}\u{0}");
         assert_eq!(line.show(TextStyle::PLAIN), "ab cd");
         assert_eq!(wrap("x\u{1b}]0;owned\u{7}\u{1b}[?25ly\u{85}z", None), ["xyz"]);
     }

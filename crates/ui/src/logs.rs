@@ -27,7 +27,7 @@ pub fn show(
     mut said: impl FnMut(&str) -> Vec<AgentEvent>,
 ) -> io::Result<()> {
     let mut reporter = PlainReporter::new(out, Options { progress: false, ..options });
-    let mut shown = Shown::new(part);
+    let mut shown = LogFilter::new(part);
     for event in journal {
         if !shown.admits(event) {
             reporter.skip(event);
@@ -45,7 +45,7 @@ pub fn show(
 
 /// Decides which events belong to a part. Ask it about every event of a journal, in order.
 #[derive(Debug)]
-pub struct Shown {
+pub struct LogFilter {
     part: Part,
     /// The slots in which the iteration runs.
     slots: Vec<SlotId>,
@@ -53,7 +53,7 @@ pub struct Shown {
     last: Option<SlotId>,
 }
 
-impl Shown {
+impl LogFilter {
     /// For a journal from its first event on.
     pub const fn new(part: Part) -> Self {
         Self { part, slots: vec![], last: None }
@@ -141,24 +141,24 @@ fn slot_of(fact: &Fact) -> Option<SlotId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{self, Told, tell};
+    use crate::sample::{self, SampleEvent, tell};
 
     /// What each session said, by the path of its log.
-    fn said(told: &[Told]) -> Vec<(String, Vec<AgentEvent>)> {
+    fn said(told: &[SampleEvent]) -> Vec<(String, Vec<AgentEvent>)> {
         let mut sessions: Vec<(String, Vec<AgentEvent>)> = Vec::new();
         for told in told {
             match told {
-                Told::Event(RunEvent { fact: Fact::SessionStarted { log, .. }, .. }) => {
+                SampleEvent::Event(RunEvent { fact: Fact::SessionStarted { log, .. }, .. }) => {
                     sessions.push((log.clone(), vec![]));
                 }
-                Told::Agent(_, event) => sessions.last_mut().unwrap().1.push(event.clone()),
-                Told::Event(_) => {}
+                SampleEvent::Agent(_, event) => sessions.last_mut().unwrap().1.push(event.clone()),
+                SampleEvent::Event(_) => {}
             }
         }
         sessions
     }
 
-    fn live(told: &[Told]) -> String {
+    fn live(told: &[SampleEvent]) -> String {
         let mut out = Vec::new();
         tell(told, &mut PlainReporter::new(&mut out, Options::PLAIN));
         String::from_utf8(out).unwrap()
@@ -175,8 +175,8 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    fn facts(told: &[Told]) -> Vec<Told> {
-        told.iter().filter(|told| matches!(told, Told::Event(_))).cloned().collect()
+    fn facts(told: &[SampleEvent]) -> Vec<SampleEvent> {
+        told.iter().filter(|told| matches!(told, SampleEvent::Event(_))).cloned().collect()
     }
 
     #[test]

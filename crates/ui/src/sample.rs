@@ -16,27 +16,27 @@ use ralph_core::view::Reporter;
 /// The events of a reporter.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "a few hundred of them, in tests")]
-pub(crate) enum Told {
+pub(crate) enum SampleEvent {
     Event(RunEvent),
     Agent(SlotId, AgentEvent),
 }
 
 /// Tells a reporter everything.
-pub(crate) fn tell(told: &[Told], reporter: &mut impl Reporter) {
+pub(crate) fn tell(told: &[SampleEvent], reporter: &mut impl Reporter) {
     for told in told {
         match told {
-            Told::Event(event) => reporter.event(event),
-            Told::Agent(slot, event) => reporter.agent(*slot, event),
+            SampleEvent::Event(event) => reporter.event(event),
+            SampleEvent::Agent(slot, event) => reporter.agent(*slot, event),
         }
     }
     reporter.finish();
 }
 
 /// The journal alone.
-pub(crate) fn journal(told: &[Told]) -> Vec<RunEvent> {
-    let event = |told: &Told| match told {
-        Told::Event(event) => Some(event.clone()),
-        Told::Agent(..) => None,
+pub(crate) fn journal(told: &[SampleEvent]) -> Vec<RunEvent> {
+    let event = |told: &SampleEvent| match told {
+        SampleEvent::Event(event) => Some(event.clone()),
+        SampleEvent::Agent(..) => None,
     };
     told.iter().filter_map(event).collect()
 }
@@ -52,7 +52,7 @@ pub(crate) fn id(text: &str) -> TaskId {
 
 /// Builds a journal.
 pub(crate) struct Tape {
-    pub(crate) told: Vec<Told>,
+    pub(crate) told: Vec<SampleEvent>,
     at: Timestamp,
     seq: u64,
     pub(crate) counts: Counts,
@@ -106,7 +106,13 @@ impl Tape {
     pub(crate) fn fact(&mut self, fact: Fact) -> &mut Self {
         self.seq += 1;
         let run = RunId::new("r-4qz7k2ma").unwrap();
-        self.told.push(Told::Event(RunEvent { v: 1, run, seq: self.seq, at: self.at, fact }));
+        self.told.push(SampleEvent::Event(RunEvent {
+            v: 1,
+            run,
+            seq: self.seq,
+            at: self.at,
+            fact,
+        }));
         self
     }
 
@@ -127,7 +133,7 @@ impl Tape {
     }
 
     pub(crate) fn says(&mut self, slot: SlotId, event: AgentEvent) -> &mut Self {
-        self.told.push(Told::Agent(slot, event));
+        self.told.push(SampleEvent::Agent(slot, event));
         self
     }
 
@@ -259,7 +265,12 @@ impl Tape {
         });
     }
 
-    pub(crate) fn stop(&mut self, reason: StopReason, successful: u32, failed: u32) -> Vec<Told> {
+    pub(crate) fn stop(
+        &mut self,
+        reason: StopReason,
+        successful: u32,
+        failed: u32,
+    ) -> Vec<SampleEvent> {
         self.fact(Fact::StopDecided { reason: reason.clone() });
         let outcome = Outcome {
             reason,
@@ -342,7 +353,7 @@ const RESET: &str = "t-q3nd5yhc";
 
 /// One slot: a success, a red gate and then a green one, a question, a usage limit, a crash, and a
 /// user who stops it.
-pub(crate) fn busy_day() -> Vec<Told> {
+pub(crate) fn busy_day() -> Vec<SampleEvent> {
     let mut tape = Tape::new(1, 6);
     tape.notice(Notice::DirtyStart { saved: "refs/ralph/start/r-4qz7k2ma".into(), paths: 2 });
     first_two(&mut tape);
@@ -488,9 +499,11 @@ fn crash_and_cancel(tape: &mut Tape) {
 }
 
 /// Two slots side by side, until all is done or failed.
-pub(crate) fn two_slots() -> Vec<Told> {
+pub(crate) fn two_slots() -> Vec<SampleEvent> {
     let mut tape = Tape::new(2, 2);
-    if let Told::Event(RunEvent { fact: Fact::RunStarted { gates, .. }, .. }) = &mut tape.told[0] {
+    if let SampleEvent::Event(RunEvent { fact: Fact::RunStarted { gates, .. }, .. }) =
+        &mut tape.told[0]
+    {
         gates.clear();
     }
     tape.notice(Notice::Ungated);

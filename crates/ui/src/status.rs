@@ -10,7 +10,7 @@ use ralph_core::view::{CommitView, QuestionView, RunView, SlotView, words};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use crate::line::{Line, field, paragraph};
+use crate::line::{TextLine, field, paragraph};
 use crate::plain::start::plan;
 use crate::plain::summary::{cost, next_commands, rest};
 use crate::style::{Meaning, TextStyle};
@@ -136,7 +136,8 @@ impl StatusPage {
         if !self.commits.is_empty() {
             lines.extend([String::new(), style.paint(Meaning::Heading, "Recent commits")]);
             for commit in &self.commits {
-                let line = Line::new().plain("  ").add(Meaning::Active, commit.short()).plain("  ");
+                let line =
+                    TextLine::new().plain("  ").add(Meaning::Active, commit.short()).plain("  ");
                 lines.push(line.flexible(None, &commit.subject).show(style));
             }
         }
@@ -270,7 +271,7 @@ impl StatusPage {
                 1 => "1 iteration".to_owned(),
                 many => format!("{many} iterations"),
             };
-            let line = Line::new().plain("  ").add(Meaning::Name, &lane.branch);
+            let line = TextLine::new().plain("  ").add(Meaning::Name, &lane.branch);
             let line = line.plain(gap(name, &lane.branch)).add(meaning, &state);
             let line = line.plain(format!(
                 "{}{} of {} tasks done, {iterations}{}",
@@ -292,11 +293,11 @@ impl StatusPage {
         }
         lines.extend([String::new(), style.paint(Meaning::Heading, "Waiting for you")]);
         for waiting in &self.waiting {
-            let name = Line::new().plain("  ").add(Meaning::Name, waiting.task.as_str());
+            let name = TextLine::new().plain("  ").add(Meaning::Name, waiting.task.as_str());
             lines.push(name.show(style));
             lines.extend(paragraph(4, None, &waiting.reason, style));
             let command = format!("    ralph task show {}", waiting.task);
-            lines.push(Line::new().add(Meaning::Tool, command).show(style));
+            lines.push(TextLine::new().add(Meaning::Tool, command).show(style));
         }
     }
 
@@ -306,11 +307,11 @@ impl StatusPage {
         }
         lines.extend([String::new(), style.paint(Meaning::Heading, "Questions")]);
         for question in &self.questions {
-            let name = Line::new().plain("  ").add(Meaning::Name, question.task.as_str());
+            let name = TextLine::new().plain("  ").add(Meaning::Name, question.task.as_str());
             lines.push(name.plain("  asks").show(style));
             lines.extend(paragraph(4, None, &question.text, style));
             let command = format!("    ralph answer {} \"…\"", question.id);
-            lines.push(Line::new().add(Meaning::Tool, command).show(style));
+            lines.push(TextLine::new().add(Meaning::Tool, command).show(style));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
-use ralph_core::task::Shown;
+use ralph_core::task::ShownStatus;
 
 /// What a piece of text means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,14 +34,14 @@ pub enum Meaning {
 
 impl Meaning {
     /// The meaning of a status.
-    pub const fn of(status: Shown) -> Option<Self> {
+    pub const fn of(status: ShownStatus) -> Option<Self> {
         match status {
-            Shown::Open => None,
-            Shown::Active => Some(Self::Active),
-            Shown::Blocked | Shown::Deleted => Some(Self::Faint),
-            Shown::Waiting => Some(Self::Warning),
-            Shown::Done => Some(Self::Good),
-            Shown::Failed => Some(Self::Bad),
+            ShownStatus::Open => None,
+            ShownStatus::Active => Some(Self::Active),
+            ShownStatus::Blocked | ShownStatus::Deleted => Some(Self::Faint),
+            ShownStatus::Waiting => Some(Self::Warning),
+            ShownStatus::Done => Some(Self::Good),
+            ShownStatus::Failed => Some(Self::Bad),
         }
     }
 

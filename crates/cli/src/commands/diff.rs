@@ -11,7 +11,7 @@ use ralph_core::view::CommitView;
 use ralph_core::view::history::LandedIteration;
 use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
-use ralph_engine::run::place::WorktreeLock;
+use ralph_engine::run::run_files::WorktreeLock;
 use ralph_engine::run::task_of_branch;
 use ralph_engine::vcs::GitVcs;
 use ralph_engine::vcs::git::Git;

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::config::{Flags, Key, Text, key};
 use crate::error::CliError;
-use crate::launch::Shown;
+use crate::launch::DisplayKind;
 
 /// Flags for working on branches.
 #[derive(Debug, Args, Default)]
@@ -146,7 +146,7 @@ pub(super) struct OneSessionArgs {
     no_sandbox: bool,
     /// How to display the run
     #[arg(long, value_name = "DISPLAY")]
-    ui: Option<Shown>,
+    ui: Option<DisplayKind>,
     /// Trust this clone: let its files decide what runs, without asking (see ralph trust)
     #[arg(long)]
     trust: bool,
@@ -182,7 +182,7 @@ impl OneSessionArgs {
         flags.given("--allow", key::AGENT_ALLOWED_TOOLS, self.allow.as_deref().map(tools));
         flags.given("--sandbox", key::SANDBOX_LEVEL, self.sandbox.as_ref());
         flags.given("--no-sandbox", key::SANDBOX_LEVEL, self.no_sandbox.then_some("none"));
-        flags.given("--ui", key::UI_MODE, self.ui.map(Shown::name));
+        flags.given("--ui", key::UI_MODE, self.ui.map(DisplayKind::name));
         flags.trust |= self.trust;
     }
 }

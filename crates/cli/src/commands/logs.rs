@@ -12,9 +12,9 @@ use ralph_core::run::{Fact, RunEvent, SlotId};
 use ralph_core::view::Reporter;
 use ralph_engine::agents::{self, Decoder};
 use ralph_engine::clock;
-use ralph_engine::run::place::{RunLogs, VERIFIER_LOG};
+use ralph_engine::run::run_files::{RunLogs, VERIFIER_LOG};
 use ralph_engine::untrusted::open_own;
-use ralph_ui::logs::{self, Part, Shown};
+use ralph_ui::logs::{self, LogFilter, Part};
 use ralph_ui::plain::{Options, PlainReporter};
 
 use crate::attach;
@@ -188,7 +188,7 @@ fn said(log: &Path, agent: &str) -> Vec<AgentEvent> {
 
 /// The lines of a journal, byte for byte.
 fn lines(path: &Path, part: Part, context: &mut Context<'_>) -> Done {
-    let mut shown = Shown::new(part);
+    let mut shown = LogFilter::new(part);
     for line in BufReader::new(open_own(path, OpenOptions::new().read(true))?).lines() {
         let line = line?;
         if let Ok(event) = serde_json::from_str(&line)
@@ -245,7 +245,7 @@ fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Do
 /// Replays a run at its original pace.
 fn replay(journal: &[RunEvent], part: Part, options: Options, agents: &Agents) -> io::Result<()> {
     let mut reporter = PlainReporter::new(io::stdout(), options);
-    let mut shown = Shown::new(part);
+    let mut shown = LogFilter::new(part);
     let mut before = None;
     let mut words: Vec<(SlotId, AgentEvent)> = Vec::new();
     for event in journal {

@@ -2,7 +2,7 @@
 
 use ralph_core::view::RunView;
 use ralph_engine::project::{Project, ProjectError};
-use ralph_ui::line::Line;
+use ralph_ui::line::TextLine;
 use ralph_ui::style::Meaning;
 
 use crate::error::Done;
@@ -36,7 +36,7 @@ fn next(context: &mut Context<'_>, steps: &[NextStep]) -> Done {
     let width = steps.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
     context.out.line("")?;
     for (command, why) in steps {
-        let line = Line::new().plain("  ").add(Meaning::Name, format!("{command:<width$}"));
+        let line = TextLine::new().plain("  ").add(Meaning::Name, format!("{command:<width$}"));
         let line = line.plain("  ").flexible(Some(Meaning::Faint), why);
         context.out.line(line.show(style))?;
     }

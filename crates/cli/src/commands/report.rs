@@ -9,7 +9,7 @@ use ralph_core::nearest::nearest;
 use ralph_core::view::report::Report;
 use ralph_core::view::sessions::{SessionCost, sessions};
 use ralph_engine::run::journal;
-use ralph_engine::run::place::RunLogs;
+use ralph_engine::run::run_files::RunLogs;
 
 use crate::config::key;
 use crate::error::{CliError, Done};

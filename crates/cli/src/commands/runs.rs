@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 use ralph_core::ids::RunId;
 use ralph_core::view::history::RunSummary;
-use ralph_engine::run::place::WorktreeLock;
+use ralph_engine::run::run_files::WorktreeLock;
 use ralph_engine::run::state_file;
 use ralph_engine::vcs::worktree::Worktrees;
 use ralph_ui::runs::{RunRow, RunState, table};

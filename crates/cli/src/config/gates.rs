@@ -7,17 +7,27 @@ use ralph_core::run::{CHANGES, FORBIDDEN, MERGE, PROTECTED, VERIFIER, WEAKENED};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::kind::Kind;
 use super::names::shown;
 use super::parse::given;
-use super::place::{ConfigError, Source};
+use super::position::{ConfigError, Source};
+use super::setting_kind::SettingKind;
 use super::value::{self, Value, hidden};
 
 /// The fields of a gate: name, kind, whether it must be there, and what it means.
-pub(super) const FIELDS: [(&str, Kind, bool, &str); 3] = [
-    ("name", Kind::Text, true, "What the gate is called in logs and evidence."),
-    ("command", Kind::Text, true, "The shell command; exit code 0 means that the gate passes."),
-    ("timeout", Kind::Duration, false, "How long the command may run before the gate fails."),
+pub(super) const FIELDS: [(&str, SettingKind, bool, &str); 3] = [
+    ("name", SettingKind::Text, true, "What the gate is called in logs and evidence."),
+    (
+        "command",
+        SettingKind::Text,
+        true,
+        "The shell command; exit code 0 means that the gate passes.",
+    ),
+    (
+        "timeout",
+        SettingKind::Duration,
+        false,
+        "How long the command may run before the gate fails.",
+    ),
 ];
 
 /// The names of ralph's own checks besides the gates. Evidence is distinguished by these names.

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
-use super::kind::Kind;
 use super::names;
 use super::parse::{self, Owner};
-use super::place::{ConfigError, Warning};
+use super::position::{ConfigError, Warning};
 use super::resolved::{Config, Origin};
+use super::setting_kind::SettingKind;
 use super::settings::{Reach, Setting};
 use super::typed::Key;
 use super::value::{Given, Value, View};
@@ -279,7 +279,8 @@ pub(super) fn plain(
         "" => ConfigError::new(message),
         from => ConfigError::new(format!("{from}: {message}")),
     };
-    let listed = matches!(setting.kind, Kind::List(_) | Kind::OrPreset(Kind::List(_)));
+    let listed =
+        matches!(setting.kind, SettingKind::List(_) | SettingKind::OrPreset(SettingKind::List(_)));
     let array;
     let given = if listed && text.trim_start().starts_with('[') {
         array = DeValue::parse(text.trim()).map_err(|error| {

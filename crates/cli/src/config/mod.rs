@@ -4,9 +4,9 @@
 //! |---|---|
 //! | `settings` | the table of all settings with kind, default and reach |
 //! | `typed` | the types of settings: `config.get(key::LOOP_JOBS)` is a number |
-//! | `kind` | which values a setting accepts, and how a refused one is explained |
+//! | `setting_kind` | which values a setting accepts, and how a refused one is explained |
 //! | `value` | values, lengths of time and sizes |
-//! | `place` | lines, columns and the excerpt with a caret in an error |
+//! | `position` | lines, columns and the excerpt with a caret in an error |
 //! | `names` | settings by name, and suggestions for unknown names |
 //! | `parse` | one TOML file, read into located values |
 //! | `gates` | the `[[gate]]` tables |
@@ -20,14 +20,14 @@
 //! Nothing here reads a file or the environment: everything comes in as [`Sources`].
 
 mod gates;
-mod kind;
 mod layers;
 mod names;
 mod parse;
-mod place;
+mod position;
 mod presets;
 mod reference;
 mod resolved;
+mod setting_kind;
 mod settings;
 mod show;
 mod typed;
@@ -38,14 +38,14 @@ mod write;
 mod tests;
 
 pub use gates::Gate;
-pub use kind::Kind;
 pub use layers::{Flags, Loaded, Sources};
 pub(crate) use names::words_of;
-pub use place::{ConfigError, Place, Warning};
+pub use position::{ConfigError, FilePosition, Warning};
 pub use presets::{PRESETS, Preset, Retries, retry_limit};
 pub(crate) use reference::described_keys;
 pub use reference::{reference_markdown, schema};
 pub use resolved::{Config, Entry, Origin};
+pub use setting_kind::SettingKind;
 pub use settings::{AGENTS, DEFAULTS, Reach, SETTINGS, Setting, key};
 pub(crate) use show::{entry_json, entry_line};
 pub use show::{show, show_json};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ralph_core::nearest::nearest;
 
-use super::kind::Kind;
+use super::setting_kind::SettingKind;
 use super::settings::{AGENTS, ALIASES, PLACEHOLDER, SETTINGS, Setting};
 use super::value::quoted;
 
@@ -60,13 +60,13 @@ pub(super) fn aliases(key: &str) -> impl Iterator<Item = &'static str> {
 pub(crate) fn words_of(key: &str) -> impl Iterator<Item = &'static str> {
     let kind = find(unalias(key)).map(|setting| setting.kind);
     let (kind, preset) = match kind {
-        Some(Kind::OrPreset(kind)) => (Some(*kind), Some("preset")),
+        Some(SettingKind::OrPreset(kind)) => (Some(*kind), Some("preset")),
         kind => (kind, None),
     };
     let words: &[&str] = match kind {
-        Some(Kind::Choice(words) | Kind::List(&Kind::Choice(words))) => words,
-        Some(Kind::Bool) => &["true", "false"],
-        Some(Kind::CountOrUnlimited) => &["unlimited"],
+        Some(SettingKind::Choice(words) | SettingKind::List(&SettingKind::Choice(words))) => words,
+        Some(SettingKind::Bool) => &["true", "false"],
+        Some(SettingKind::CountOrUnlimited) => &["unlimited"],
         _ => &[],
     };
     words.iter().copied().chain(preset)

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::gates::{self, Gate};
 use super::names;
-use super::place::{ConfigError, Place, Source, Warning};
+use super::position::{ConfigError, FilePosition, Source, Warning};
 use super::settings::{Reach, Setting};
 use super::value::{Given, Value, quoted};
 
@@ -24,7 +24,7 @@ pub(super) enum Owner {
 pub(super) struct FileValues {
     pub(super) values: Vec<Located>,
     /// The gates and where the first of them is.
-    pub(super) gates: Option<(Vec<Gate>, Place)>,
+    pub(super) gates: Option<(Vec<Gate>, FilePosition)>,
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Located {
     pub(super) key: String,
     pub(super) setting: &'static Setting,
     pub(super) value: Value,
-    pub(super) place: Place,
+    pub(super) place: FilePosition,
 }
 
 /// Reads a file. The first error in the order of the lines is reported.
@@ -44,7 +44,7 @@ pub(super) fn file(path: &Path, text: &str, owner: Owner) -> Result<FileValues, 
         let span = error.span().unwrap_or(0..0);
         source.error(&span, format!("this is not valid TOML: {}", error.message()))
     })?;
-    let mut found = Found::default();
+    let mut found = ParsedSettings::default();
     collect(table.get_ref(), "", &mut found);
     // Tables are sorted by name, but errors are reported from the top of the file.
     found.leaves.sort_by_key(|leaf| leaf.key_span.start);
@@ -106,7 +106,7 @@ pub(super) fn given<'a>(value: &'a DeValue<'_>) -> Given<'a> {
 }
 
 #[derive(Default)]
-struct Found<'a, 'i> {
+struct ParsedSettings<'a, 'i> {
     leaves: Vec<Leaf<'a, 'i>>,
     strangers: Vec<Stranger>,
 }
@@ -135,7 +135,7 @@ enum Target {
     Gates,
 }
 
-fn collect<'a, 'i>(table: &'a DeTable<'i>, section: &str, found: &mut Found<'a, 'i>) {
+fn collect<'a, 'i>(table: &'a DeTable<'i>, section: &str, found: &mut ParsedSettings<'a, 'i>) {
     for (name, value) in table {
         let key_span = name.span();
         let name: &str = name.get_ref();

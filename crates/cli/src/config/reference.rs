@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::gates;
-use super::kind::Kind;
 use super::names;
+use super::setting_kind::SettingKind;
 use super::settings::{AGENTS, ALIASES, DEFAULTS, PLACEHOLDER, Reach, SETTINGS, Setting};
 
 /// The JSON Schema of `ralph.toml`, draft 2020-12.
@@ -154,37 +154,41 @@ fn insert(root: &mut Value, key: &str, schema: Value) {
     at["properties"][rest] = schema;
 }
 
-fn kind_schema(kind: &Kind, empty: bool) -> Value {
+fn kind_schema(kind: &SettingKind, empty: bool) -> Value {
     // If `""` is allowed, it is one more spelling.
     let or_empty = |pattern: &str| {
         if empty { format!("^({pattern})?$") } else { format!("^{pattern}$") }
     };
     match kind {
-        Kind::Bool => json!({ "type": "boolean" }),
-        Kind::Whole { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
-        Kind::Amount => json!({ "type": "number", "minimum": 0 }),
-        Kind::Path if !empty => json!({ "type": "string", "minLength": 1 }),
-        Kind::Text | Kind::Path | Kind::Pattern | Kind::Host => json!({ "type": "string" }),
-        Kind::Choice(words) => {
+        SettingKind::Bool => json!({ "type": "boolean" }),
+        SettingKind::Whole { min, max } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max })
+        }
+        SettingKind::Amount => json!({ "type": "number", "minimum": 0 }),
+        SettingKind::Path if !empty => json!({ "type": "string", "minLength": 1 }),
+        SettingKind::Text | SettingKind::Path | SettingKind::Pattern | SettingKind::Host => {
+            json!({ "type": "string" })
+        }
+        SettingKind::Choice(words) => {
             let mut words = words.to_vec();
             if empty {
                 words.push("");
             }
             json!({ "enum": words })
         }
-        Kind::Duration => {
+        SettingKind::Duration => {
             json!({ "type": "string", "pattern": or_empty("([0-9]+ *(ms|s|m|h|d) *)+") })
         }
-        Kind::Size => json!({ "anyOf": [
+        SettingKind::Size => json!({ "anyOf": [
             { "type": "integer", "minimum": 0 },
             { "type": "string", "pattern": or_empty("[0-9]+ *(([kKmMgGtT][iI]?)?[bB])?") },
         ] }),
-        Kind::List(kind) => json!({ "type": "array", "items": kind_schema(kind, false) }),
-        Kind::CountOrUnlimited => json!({ "anyOf": [
+        SettingKind::List(kind) => json!({ "type": "array", "items": kind_schema(kind, false) }),
+        SettingKind::CountOrUnlimited => json!({ "anyOf": [
             { "type": "integer", "minimum": 0, "maximum": u32::MAX },
             { "const": "unlimited" },
         ] }),
-        Kind::OrPreset(kind) => {
+        SettingKind::OrPreset(kind) => {
             json!({ "anyOf": [kind_schema(kind, false), { "const": "preset" }] })
         }
     }

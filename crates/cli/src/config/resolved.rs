@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::gates::Gate;
 use super::names;
-use super::place::Place;
+use super::position::FilePosition;
 use super::presets::Preset;
 use super::settings::{PLACEHOLDER, Reach, key};
 use super::typed::{Key, Typed};
@@ -20,9 +20,9 @@ pub enum Origin {
     /// It is not set, or set to "preset": this preset decides.
     Preset(&'static str),
     /// The user's file.
-    User(Place),
+    User(FilePosition),
     /// The repo's file.
-    Repo(Place),
+    Repo(FilePosition),
     /// This environment variable.
     Env(String),
     /// A flag of the interrupted run that this one resumes.

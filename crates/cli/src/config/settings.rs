@@ -1,7 +1,7 @@
 //! The table of all settings.
 
-use super::kind::{Kind, Refusal};
 use super::presets::Retries;
+use super::setting_kind::{Refusal, SettingKind};
 use super::typed::{Amount, Flag, Key, List, OrPreset, Size, Text, Time, Whole};
 use super::value::{Given, Lit, Value};
 
@@ -34,7 +34,7 @@ pub struct Setting {
     /// The dotted key, as in `loop.jobs`. One segment may be `<agent>`.
     pub key: &'static str,
     /// Which values it accepts.
-    pub kind: Kind,
+    pub kind: SettingKind,
     /// Its value if it is not set.
     pub default: Lit,
     /// Who may set it.
@@ -61,27 +61,29 @@ pub enum Reach {
 }
 
 const MANY: u64 = u32::MAX as u64;
-const COUNT: Kind = Kind::Whole { min: 0, max: MANY };
-const FROM_ONE: Kind = Kind::Whole { min: 1, max: MANY };
-const TOKENS: Kind = Kind::Whole { min: 0, max: i64::MAX as u64 };
-const TEXTS: Kind = Kind::List(&Kind::Text);
-const PATTERNS: Kind = Kind::List(&Kind::Pattern);
-const HOSTS: Kind = Kind::List(&Kind::Host);
-const PATHS: Kind = Kind::List(&Kind::Path);
-const PRESETS: Kind = Kind::Choice(&["auto", "branches", "progress", "checklist", "dag", "pick"]);
-const EVERY_AGENT: Kind = Kind::Choice(&["claude", "script"]);
-const COMMIT: Kind = Kind::Choice(&["done", "session", "agent"]);
-const ON_RED: Kind = Kind::Choice(&["retry", "feed"]);
-const ON_EXHAUSTED: Kind = Kind::Choice(&["fail", "stop", "never"]);
-const PICK: Kind = Kind::Choice(&["loop", "agent"]);
-const ENDS_WHEN: Kind = Kind::List(&Kind::Choice(&["finished", "marker"]));
-const WORKS_IN: Kind = Kind::Choice(&["place", "worktree"]);
-const STRATEGY: Kind =
-    Kind::Choice(&["agent", "fixed", "cost-optimized", "escalate", "plan-then-execute"]);
-const LEVEL: Kind = Kind::Choice(&["auto", "full", "seatbelt", "landlock", "none"]);
-const HOME: Kind = Kind::Choice(&["allowlist", "masked"]);
-const NETWORK: Kind = Kind::Choice(&["allow-all", "allowlist", "deny"]);
-const NOTICES: Kind = Kind::List(&Kind::Choice(&["done", "failed", "question", "limit", "end"]));
+const COUNT: SettingKind = SettingKind::Whole { min: 0, max: MANY };
+const FROM_ONE: SettingKind = SettingKind::Whole { min: 1, max: MANY };
+const TOKENS: SettingKind = SettingKind::Whole { min: 0, max: i64::MAX as u64 };
+const TEXTS: SettingKind = SettingKind::List(&SettingKind::Text);
+const PATTERNS: SettingKind = SettingKind::List(&SettingKind::Pattern);
+const HOSTS: SettingKind = SettingKind::List(&SettingKind::Host);
+const PATHS: SettingKind = SettingKind::List(&SettingKind::Path);
+const PRESETS: SettingKind =
+    SettingKind::Choice(&["auto", "branches", "progress", "checklist", "dag", "pick"]);
+const EVERY_AGENT: SettingKind = SettingKind::Choice(&["claude", "script"]);
+const COMMIT: SettingKind = SettingKind::Choice(&["done", "session", "agent"]);
+const ON_RED: SettingKind = SettingKind::Choice(&["retry", "feed"]);
+const ON_EXHAUSTED: SettingKind = SettingKind::Choice(&["fail", "stop", "never"]);
+const PICK: SettingKind = SettingKind::Choice(&["loop", "agent"]);
+const ENDS_WHEN: SettingKind = SettingKind::List(&SettingKind::Choice(&["finished", "marker"]));
+const WORKS_IN: SettingKind = SettingKind::Choice(&["place", "worktree"]);
+const STRATEGY: SettingKind =
+    SettingKind::Choice(&["agent", "fixed", "cost-optimized", "escalate", "plan-then-execute"]);
+const LEVEL: SettingKind = SettingKind::Choice(&["auto", "full", "seatbelt", "landlock", "none"]);
+const HOME: SettingKind = SettingKind::Choice(&["allowlist", "masked"]);
+const NETWORK: SettingKind = SettingKind::Choice(&["allow-all", "allowlist", "deny"]);
+const NOTICES: SettingKind =
+    SettingKind::List(&SettingKind::Choice(&["done", "failed", "question", "limit", "end"]));
 
 const BY_PRESET: Lit = Lit::Text("preset");
 const EMPTY: Lit = Lit::Text("");
@@ -90,19 +92,19 @@ const FALSE: Lit = Lit::Bool(false);
 const TRUE: Lit = Lit::Bool(true);
 const FREE: Lit = Lit::Amount(0.0);
 
-const fn row(key: &'static str, kind: Kind, default: Lit) -> Setting {
+const fn row(key: &'static str, kind: SettingKind, default: Lit) -> Setting {
     Setting { key, kind, default, reach: Reach::Anywhere }
 }
 
-const fn by_preset(key: &'static str, kind: &'static Kind) -> Setting {
-    row(key, Kind::OrPreset(kind), BY_PRESET)
+const fn by_preset(key: &'static str, kind: &'static SettingKind) -> Setting {
+    row(key, SettingKind::OrPreset(kind), BY_PRESET)
 }
 
 const fn argument(key: &'static str) -> Setting {
-    Setting { key, kind: Kind::Text, default: EMPTY, reach: Reach::Argument }
+    Setting { key, kind: SettingKind::Text, default: EMPTY, reach: Reach::Argument }
 }
 
-const fn guarded(key: &'static str, kind: Kind, default: Lit, reach: Reach) -> Setting {
+const fn guarded(key: &'static str, kind: SettingKind, default: Lit, reach: Reach) -> Setting {
     Setting { key, kind, default, reach }
 }
 
@@ -140,15 +142,15 @@ settings! {
     PRESET: Text = row("preset", PRESETS, Lit::Text("auto"));
 
     LOOP_MAX_ITERATIONS: OrPreset<Whole> = by_preset("loop.max_iterations", &COUNT);
-    LOOP_MAX_RETRIES: OrPreset<Retries> = by_preset("loop.max_retries", &Kind::CountOrUnlimited);
+    LOOP_MAX_RETRIES: OrPreset<Retries> = by_preset("loop.max_retries", &SettingKind::CountOrUnlimited);
     LOOP_GIVE_UP_AFTER: Whole = row("loop.give_up_after", FROM_ONE, Lit::Whole(10));
     LOOP_MAX_CONSECUTIVE_ERRORS: OrPreset<Whole> = by_preset("loop.max_consecutive_errors", &COUNT);
     LOOP_IDLE_THRESHOLD: OrPreset<Whole> = by_preset("loop.idle_threshold", &COUNT);
     LOOP_JOBS: Whole = row("loop.jobs", FROM_ONE, Lit::Whole(1));
     LOOP_RECENT_THREADS: Whole = row("loop.recent_threads", COUNT, Lit::Whole(5));
-    LOOP_VERIFY: OrPreset<Flag> = by_preset("loop.verify", &Kind::Bool);
-    LOOP_LEARN: Flag = row("loop.learn", Kind::Bool, TRUE);
-    LOOP_STRICT_EXIT: Flag = row("loop.strict_exit", Kind::Bool, FALSE);
+    LOOP_VERIFY: OrPreset<Flag> = by_preset("loop.verify", &SettingKind::Bool);
+    LOOP_LEARN: Flag = row("loop.learn", SettingKind::Bool, TRUE);
+    LOOP_STRICT_EXIT: Flag = row("loop.strict_exit", SettingKind::Bool, FALSE);
     LOOP_COMMIT: OrPreset<Text> = by_preset("loop.commit", &COMMIT);
     LOOP_ON_RED: OrPreset<Text> = by_preset("loop.on_red", &ON_RED);
     LOOP_ON_EXHAUSTED: OrPreset<Text> = by_preset("loop.on_exhausted", &ON_EXHAUSTED);
@@ -156,7 +158,7 @@ settings! {
     LOOP_ENDS_WHEN: OrPreset<List> = by_preset("loop.ends_when", &ENDS_WHEN);
     LOOP_WORKS_IN: OrPreset<Text> = by_preset("loop.works_in", &WORKS_IN);
 
-    COMPLETION_CLAIMS: Text = row("completion.claims", Kind::Choice(&["trust", "confirm"]), Lit::Text("trust"));
+    COMPLETION_CLAIMS: Text = row("completion.claims", SettingKind::Choice(&["trust", "confirm"]), Lit::Text("trust"));
     COMPLETION_PLAN_PROMISES: List = row("completion.plan_promises", TEXTS, Lit::List(&["COMPLETE", "Tastes Like Burning."]));
     COMPLETION_BUILD_PROMISES: List = row("completion.build_promises", TEXTS, Lit::List(&["COMPLETE"]));
 
@@ -165,16 +167,16 @@ settings! {
     AGENT_PLAN: Text = row("agent.plan", EVERY_AGENT, EMPTY);
     AGENT_VERIFY: Text = row("agent.verify", EVERY_AGENT, EMPTY);
     AGENT_ENV: List = guarded("agent.env", TEXTS, NONE, Reach::UserOnly);
-    AGENT_TIMEOUT: OrPreset<Time> = by_preset("agent.timeout", &Kind::Duration);
-    AGENT_SILENCE: Time = row("agent.silence", Kind::Duration, Lit::Text("15m"));
-    AGENT_AFTER_RESULT: Time = row("agent.after_result", Kind::Duration, Lit::Text("30s"));
-    AGENT_GRACE: Time = row("agent.grace", Kind::Duration, Lit::Text("5s"));
+    AGENT_TIMEOUT: OrPreset<Time> = by_preset("agent.timeout", &SettingKind::Duration);
+    AGENT_SILENCE: Time = row("agent.silence", SettingKind::Duration, Lit::Text("15m"));
+    AGENT_AFTER_RESULT: Time = row("agent.after_result", SettingKind::Duration, Lit::Text("30s"));
+    AGENT_GRACE: Time = row("agent.grace", SettingKind::Duration, Lit::Text("5s"));
     AGENT_ALLOWED_TOOLS: List = guarded("agent.allowed_tools", TEXTS, NONE, Reach::Program);
 
-    AGENT_PATH: Text = guarded("agent.<agent>.path", Kind::Path, EMPTY, Reach::Program);
+    AGENT_PATH: Text = guarded("agent.<agent>.path", SettingKind::Path, EMPTY, Reach::Program);
     AGENT_ARGS: List = guarded("agent.<agent>.args", TEXTS, NONE, Reach::Program);
 
-    AGENT_SCRIPT_PATH: Text = guarded("agent.script.path", Kind::Path, EMPTY, Reach::Program);
+    AGENT_SCRIPT_PATH: Text = guarded("agent.script.path", SettingKind::Path, EMPTY, Reach::Program);
 
     MODELS_STRATEGY: OrPreset<Text> = by_preset("models.strategy", &STRATEGY);
     MODELS_FIXED: Text = argument("models.fixed");
@@ -187,39 +189,39 @@ settings! {
     MODELS_MEDIUM: Text = argument("models.<agent>.medium");
     MODELS_SMALL: Text = argument("models.<agent>.small");
 
-    PROMPTS_PLAN: Text = guarded("prompts.plan", Kind::Path, Lit::Text("PROMPT_plan.md"), Reach::BeneathRepo);
-    PROMPTS_BUILD: Text = guarded("prompts.build", Kind::Path, Lit::Text("PROMPT_build.md"), Reach::BeneathRepo);
+    PROMPTS_PLAN: Text = guarded("prompts.plan", SettingKind::Path, Lit::Text("PROMPT_plan.md"), Reach::BeneathRepo);
+    PROMPTS_BUILD: Text = guarded("prompts.build", SettingKind::Path, Lit::Text("PROMPT_build.md"), Reach::BeneathRepo);
     PROMPTS_BUDGET_TOKENS: Whole = row("prompts.budget_tokens", TOKENS, Lit::Whole(20_000));
 
-    GATES_CLEAN: Flag = row("gates.clean", Kind::Bool, FALSE);
-    GATES_BASELINE: Flag = row("gates.baseline", Kind::Bool, FALSE);
+    GATES_CLEAN: Flag = row("gates.clean", SettingKind::Bool, FALSE);
+    GATES_BASELINE: Flag = row("gates.baseline", SettingKind::Bool, FALSE);
     GATES_PROTECTED: List = row("gates.protected", PATTERNS, NONE);
-    GATES_ON_PROTECTED: Text = row("gates.on_protected", Kind::Choice(&["report", "reject"]), Lit::Text("report"));
+    GATES_ON_PROTECTED: Text = row("gates.on_protected", SettingKind::Choice(&["report", "reject"]), Lit::Text("report"));
 
-    BUDGET_USD: Amount = guarded("budget.usd", Kind::Amount, FREE, Reach::RaiseOnly);
+    BUDGET_USD: Amount = guarded("budget.usd", SettingKind::Amount, FREE, Reach::RaiseOnly);
     BUDGET_TOKENS: Whole = guarded("budget.tokens", TOKENS, Lit::Whole(0), Reach::RaiseOnly);
-    BUDGET_TIME: Time = guarded("budget.time", Kind::Duration, EMPTY, Reach::RaiseOnly);
-    BUDGET_TASK_USD: Amount = guarded("budget.task_usd", Kind::Amount, FREE, Reach::RaiseOnly);
-    BUDGET_DAY_USD: Amount = guarded("budget.day_usd", Kind::Amount, FREE, Reach::RaiseOnly);
+    BUDGET_TIME: Time = guarded("budget.time", SettingKind::Duration, EMPTY, Reach::RaiseOnly);
+    BUDGET_TASK_USD: Amount = guarded("budget.task_usd", SettingKind::Amount, FREE, Reach::RaiseOnly);
+    BUDGET_DAY_USD: Amount = guarded("budget.day_usd", SettingKind::Amount, FREE, Reach::RaiseOnly);
 
     GIT_PR_BASE: Text = argument("git.pr_base");
-    GIT_AUTO_PUSH: Flag = row("git.auto_push", Kind::Bool, FALSE);
-    GIT_AUTO_PR: OrPreset<Flag> = by_preset("git.auto_pr", &Kind::Bool);
+    GIT_AUTO_PUSH: Flag = row("git.auto_push", SettingKind::Bool, FALSE);
+    GIT_AUTO_PR: OrPreset<Flag> = by_preset("git.auto_pr", &SettingKind::Bool);
     GIT_PROTECTED_BRANCHES: List = row("git.protected_branches", TEXTS, Lit::List(&["main", "master", "production"]));
     GIT_NEVER_COMMIT: List = row("git.never_commit", PATTERNS, NONE);
-    GIT_REMOTE: Text = guarded("git.remote", Kind::Text, Lit::Text("origin"), Reach::Argument);
+    GIT_REMOTE: Text = guarded("git.remote", SettingKind::Text, Lit::Text("origin"), Reach::Argument);
     GIT_PUSH_REMOTE: Text = argument("git.push_remote");
     GIT_PR_REMOTE: Text = argument("git.pr_remote");
 
-    GIT_WORKTREE_NAME: Text = row("git.worktree.name", Kind::Text, EMPTY);
-    GIT_WORKTREE_EMAIL: Text = row("git.worktree.email", Kind::Text, EMPTY);
-    GIT_WORKTREE_SIGNING_KEY: Text = guarded("git.worktree.signing_key", Kind::Text, EMPTY, Reach::Program);
-    GIT_WORKTREE_SSH_KEY: Text = guarded("git.worktree.ssh_key", Kind::Path, EMPTY, Reach::Program);
-    GIT_WORKTREE_DIR: Text = guarded("git.worktree.dir", Kind::Path, Lit::Text(".worktrees"), Reach::BeneathRepo);
-    GIT_WORKTREE_SETUP: Text = row("git.worktree.setup", Kind::Text, EMPTY);
-    GIT_WORKTREE_KEEP: Text = row("git.worktree.keep", Kind::Choice(&["until-merged", "always", "never"]), Lit::Text("until-merged"));
+    GIT_WORKTREE_NAME: Text = row("git.worktree.name", SettingKind::Text, EMPTY);
+    GIT_WORKTREE_EMAIL: Text = row("git.worktree.email", SettingKind::Text, EMPTY);
+    GIT_WORKTREE_SIGNING_KEY: Text = guarded("git.worktree.signing_key", SettingKind::Text, EMPTY, Reach::Program);
+    GIT_WORKTREE_SSH_KEY: Text = guarded("git.worktree.ssh_key", SettingKind::Path, EMPTY, Reach::Program);
+    GIT_WORKTREE_DIR: Text = guarded("git.worktree.dir", SettingKind::Path, Lit::Text(".worktrees"), Reach::BeneathRepo);
+    GIT_WORKTREE_SETUP: Text = row("git.worktree.setup", SettingKind::Text, EMPTY);
+    GIT_WORKTREE_KEEP: Text = row("git.worktree.keep", SettingKind::Choice(&["until-merged", "always", "never"]), Lit::Text("until-merged"));
 
-    PUBLISH_WATCH: Time = guarded("publish.watch", Kind::Duration, Lit::Text("0s"), Reach::UserOnly);
+    PUBLISH_WATCH: Time = guarded("publish.watch", SettingKind::Duration, Lit::Text("0s"), Reach::UserOnly);
     PUBLISH_AUTHORS: List = guarded("publish.authors", TEXTS, NONE, Reach::UserOnly);
     PUBLISH_ROUNDS: Whole = guarded("publish.rounds", COUNT, Lit::Whole(5), Reach::UserOnly);
     PUBLISH_HOSTS: List = guarded("publish.hosts", HOSTS, NONE, Reach::UserOnly);
@@ -234,29 +236,29 @@ settings! {
     SANDBOX_NETWORK_ALLOWED: List = guarded("sandbox.network.allowed", TEXTS, NONE, Reach::RaiseOnly);
 
     SANDBOX_LIMITS_PROCESSES: Whole = guarded("sandbox.limits.processes", FROM_ONE, Lit::Whole(4096), Reach::RaiseOnly);
-    SANDBOX_LIMITS_MEMORY: Size = guarded("sandbox.limits.memory", Kind::Size, EMPTY, Reach::RaiseOnly);
-    SANDBOX_LIMITS_FILE_SIZE: Size = guarded("sandbox.limits.file_size", Kind::Size, EMPTY, Reach::RaiseOnly);
+    SANDBOX_LIMITS_MEMORY: Size = guarded("sandbox.limits.memory", SettingKind::Size, EMPTY, Reach::RaiseOnly);
+    SANDBOX_LIMITS_FILE_SIZE: Size = guarded("sandbox.limits.file_size", SettingKind::Size, EMPTY, Reach::RaiseOnly);
 
-    STORE_PATH: Text = guarded("store.path", Kind::Path, Lit::Text(".ralph/progress.db"), Reach::BeneathRepo);
+    STORE_PATH: Text = guarded("store.path", SettingKind::Path, Lit::Text(".ralph/progress.db"), Reach::BeneathRepo);
 
-    LOGS_DIR: Text = guarded("logs.dir", Kind::Path, Lit::Text(".ralph/logs"), Reach::BeneathRepo);
+    LOGS_DIR: Text = guarded("logs.dir", SettingKind::Path, Lit::Text(".ralph/logs"), Reach::BeneathRepo);
     LOGS_KEEP_RUNS: Whole = row("logs.keep_runs", COUNT, Lit::Whole(50));
-    LOGS_KEEP_SIZE: Size = row("logs.keep_size", Kind::Size, Lit::Text("2GiB"));
-    LOGS_RAW: Flag = row("logs.raw", Kind::Bool, TRUE);
+    LOGS_KEEP_SIZE: Size = row("logs.keep_size", SettingKind::Size, Lit::Text("2GiB"));
+    LOGS_RAW: Flag = row("logs.raw", SettingKind::Bool, TRUE);
 
-    RECOVER_KEEP: Time = guarded("recover.keep", Kind::Duration, Lit::Text("30d"), Reach::UserOnly);
-    RECOVER_KEEP_SIZE: Size = guarded("recover.keep_size", Kind::Size, Lit::Text("1GB"), Reach::UserOnly);
+    RECOVER_KEEP: Time = guarded("recover.keep", SettingKind::Duration, Lit::Text("30d"), Reach::UserOnly);
+    RECOVER_KEEP_SIZE: Size = guarded("recover.keep_size", SettingKind::Size, Lit::Text("1GB"), Reach::UserOnly);
 
     NOTIFY_ON: List = row("notify.on", NOTICES, Lit::List(&["done", "failed", "question", "limit", "end"]));
-    NOTIFY_DESKTOP: Flag = row("notify.desktop", Kind::Bool, FALSE);
-    NOTIFY_SOUND: Flag = row("notify.sound", Kind::Bool, FALSE);
-    NOTIFY_WEBHOOK: Text = guarded("notify.webhook", Kind::Text, EMPTY, Reach::UserOnly);
-    NOTIFY_COMMAND: Text = guarded("notify.command", Kind::Text, EMPTY, Reach::UserOnly);
+    NOTIFY_DESKTOP: Flag = row("notify.desktop", SettingKind::Bool, FALSE);
+    NOTIFY_SOUND: Flag = row("notify.sound", SettingKind::Bool, FALSE);
+    NOTIFY_WEBHOOK: Text = guarded("notify.webhook", SettingKind::Text, EMPTY, Reach::UserOnly);
+    NOTIFY_COMMAND: Text = guarded("notify.command", SettingKind::Text, EMPTY, Reach::UserOnly);
 
     TRUST_PATHS: List = guarded("trust.paths", PATHS, NONE, Reach::UserOnly);
 
-    UI_MODE: Text = row("ui.mode", Kind::Choice(&["auto", "plain", "json"]), Lit::Text("auto"));
-    UI_COLOR: Text = row("ui.color", Kind::Choice(&["auto", "always", "never"]), Lit::Text("auto"));
+    UI_MODE: Text = row("ui.mode", SettingKind::Choice(&["auto", "plain", "json"]), Lit::Text("auto"));
+    UI_COLOR: Text = row("ui.color", SettingKind::Choice(&["auto", "always", "never"]), Lit::Text("auto"));
 }
 
 impl Setting {
@@ -267,7 +269,8 @@ impl Setting {
 
     /// Whether `""` is a value: if it is the default, it means that nothing is set.
     pub(super) fn admits_empty(&self) -> bool {
-        matches!(self.default, Lit::Text("")) || matches!(self.kind, Kind::Text | Kind::List(_))
+        matches!(self.default, Lit::Text(""))
+            || matches!(self.kind, SettingKind::Text | SettingKind::List(_))
     }
 
     /// The value that `given` means for this setting.

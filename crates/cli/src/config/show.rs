@@ -4,7 +4,7 @@ use serde_json::{Map, json};
 
 use super::gates::Gate;
 use super::names::shown;
-use super::place::width;
+use super::position::width;
 use super::presets::Preset;
 use super::resolved::{Config, Entry, Origin};
 use super::value::quoted;

@@ -4,7 +4,7 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value as Written};
 
 use super::layers::plain;
 use super::names;
-use super::place::ConfigError;
+use super::position::ConfigError;
 use super::settings::Setting;
 use super::value::{Value, View};
 

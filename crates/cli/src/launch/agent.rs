@@ -38,7 +38,7 @@ pub(super) fn agent_for(role: Role, config: &Config) -> &str {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The agent of a run.
-pub(crate) struct Found {
+pub(crate) struct ResolvedAgent {
     pub(crate) profile: &'static dyn Agent,
     pub(crate) executable: OsString,
     pub(crate) extra_args: Vec<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Found {
     pub(crate) notices: Vec<Notice>,
 }
 
-impl Found {
+impl ResolvedAgent {
     /// The form in which a run starts it.
     pub(super) fn program(self) -> AgentProgram {
         AgentProgram {
@@ -140,7 +140,11 @@ pub(super) fn tools(config: &Config) -> Vec<String> {
 }
 
 /// The agent of this name.
-pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result<Found, CliError> {
+pub(super) fn find(
+    name: &str,
+    config: &Config,
+    context: &Context<'_>,
+) -> Result<ResolvedAgent, CliError> {
     let profile = profile(name)?;
     let environment = context.environment;
     if name == "script" {
@@ -168,7 +172,7 @@ pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result
         .or_insert_with(|| version_notice(profile, &executable, &context.folder(), environment));
     let notices = notices.clone();
     let args = config.get_for(key::AGENT_ARGS, name);
-    Ok(Found {
+    Ok(ResolvedAgent {
         profile,
         executable: executable.into(),
         extra_args: args.into_iter().map(str::to_owned).collect(),
@@ -182,7 +186,7 @@ fn script(
     config: &Config,
     environment: &Environment,
     folder: &Path,
-) -> Result<Found, CliError> {
+) -> Result<ResolvedAgent, CliError> {
     let cassette = config.get(key::AGENT_SCRIPT_PATH);
     if cassette.is_empty() {
         return Err(CliError::run_failed("the agent `script` has no cassette to play")
@@ -193,7 +197,7 @@ fn script(
         CliError::run_failed(format!("the cassette {} cannot be read: {error}", cassette.display()))
             .hint("name another one: --set agent.script.path=FILE")
     })?;
-    Ok(Found {
+    Ok(ResolvedAgent {
         profile,
         executable: own_program(environment).into(),
         extra_args: vec![],

@@ -3,7 +3,7 @@
 use ralph_engine::ports::GitError;
 use ralph_engine::run::RunError;
 
-use super::{FeatureWork, Mode, RunOptions, Stage};
+use super::{FeatureStep, FeatureWork, Mode, RunOptions};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
@@ -17,9 +17,9 @@ impl RunOptions {
             Mode::Build => "Build",
             Mode::Plan => "Plan",
             Mode::Prompt(_) => "Prompt",
-            Mode::Feature(FeatureWork { stage: Stage::Spec(_), .. }) => "Feature create",
-            Mode::Feature(FeatureWork { stage: Stage::Plan, .. }) => "Feature plan",
-            Mode::Feature(FeatureWork { stage: Stage::Tasks, .. }) => "Feature build",
+            Mode::Feature(FeatureWork { stage: FeatureStep::Spec(_), .. }) => "Feature create",
+            Mode::Feature(FeatureWork { stage: FeatureStep::Plan, .. }) => "Feature plan",
+            Mode::Feature(FeatureWork { stage: FeatureStep::Tasks, .. }) => "Feature build",
         }
     }
 }
@@ -69,9 +69,9 @@ mod tests {
             (RunOptions { branches: true, ..of(Mode::Plan) }, "Loop"),
             (of(Mode::Plan), "Plan"),
             (of(Mode::Prompt(PathBuf::from("p.md"))), "Prompt"),
-            (of(feature(Stage::Spec(Default::default()))), "Feature create"),
-            (of(feature(Stage::Plan)), "Feature plan"),
-            (of(feature(Stage::Tasks)), "Feature build"),
+            (of(feature(FeatureStep::Spec(Default::default()))), "Feature create"),
+            (of(feature(FeatureStep::Plan)), "Feature plan"),
+            (of(feature(FeatureStep::Tasks)), "Feature build"),
         ];
         for (options, name) in rows {
             let error = CliError::run_failed("no disk").of_command(options.command());

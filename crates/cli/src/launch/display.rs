@@ -9,7 +9,7 @@ use ralph_core::run::{RunEvent, SlotId};
 use ralph_core::view::Reporter;
 use ralph_engine::clock;
 use ralph_engine::project::Project;
-use ralph_engine::run::place::{RunLogs, private_file};
+use ralph_engine::run::run_files::{RunLogs, private_file};
 use ralph_ui::jsonl::JsonReporter;
 use ralph_ui::lanes::LaneWriter;
 use ralph_ui::plain::{Conversation, Options, PlainReporter, Verbosity};
@@ -22,14 +22,14 @@ use crate::wiring::Context;
 
 /// A display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Shown {
+pub(crate) enum DisplayKind {
     /// Lines of text, on stderr
     Plain,
     /// Every event as a line of JSON, on stdout
     Json,
 }
 
-impl Shown {
+impl DisplayKind {
     /// Its name in the settings.
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -40,10 +40,10 @@ impl Shown {
 }
 
 /// The display that the settings name.
-pub(crate) fn shown(config: &Config) -> Shown {
+pub(crate) fn shown(config: &Config) -> DisplayKind {
     match config.get(key::UI_MODE) {
-        "json" => Shown::Json,
-        _ => Shown::Plain,
+        "json" => DisplayKind::Json,
+        _ => DisplayKind::Plain,
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn reporters(
     let shown = shown(config);
     let mut all: Vec<Box<dyn Reporter + Send>> = Vec::new();
     match (shown, shared) {
-        (Shown::Plain, None) => {
+        (DisplayKind::Plain, None) => {
             let options = options(project, context);
             let mut reporter = PlainReporter::new(io::stderr(), options);
             if let Some(conversation) = conversation {
@@ -65,7 +65,7 @@ pub(super) fn reporters(
             }
             all.push(Box::new(Terminal(reporter, 0)));
         }
-        (Shown::Plain, Some(shared)) => {
+        (DisplayKind::Plain, Some(shared)) => {
             let mut options = options(project, context);
             options.style.width =
                 options.style.width.map(|width| width.saturating_sub(shared.margin));
@@ -74,8 +74,10 @@ pub(super) fn reporters(
             let reporter = PlainReporter::new(shared.writer(), options);
             all.push(Box::new(Terminal(reporter, shared.margin)));
         }
-        (Shown::Json, None) => all.push(Box::new(JsonReporter::new(io::stdout(), clock::now))),
-        (Shown::Json, Some(shared)) => {
+        (DisplayKind::Json, None) => {
+            all.push(Box::new(JsonReporter::new(io::stdout(), clock::now)));
+        }
+        (DisplayKind::Json, Some(shared)) => {
             all.push(Box::new(JsonReporter::new(shared.writer(), clock::now)));
         }
     }

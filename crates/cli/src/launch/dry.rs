@@ -33,8 +33,8 @@ pub(super) fn text(
         None => in_store(plan, store)?,
     };
     let (prompt, size, own) = match seen.prompt {
-        Told::Nothing => (PromptBy::Argument(String::new()), 0, 0),
-        Told::Task(prompt) => {
+        FirstPrompt::Nothing => (PromptBy::Argument(String::new()), 0, 0),
+        FirstPrompt::Task(prompt) => {
             let file = |name: &str| plan.project.ralph_dir().join("logs").join(name);
             let size = prompt.tokens();
             let shape = if plan.plan.is_some() { Shape::Progress } else { Shape::Task };
@@ -47,11 +47,11 @@ pub(super) fn text(
                 Written { text: prompt.system, file: file("session-…/iteration-001.system.md") };
             (PromptBy::System { system, task }, size, own)
         }
-        Told::Argument(text) => {
+        FirstPrompt::Argument(text) => {
             let (size, own) = (tokens(&text), tokens(&pick_prompt("", &[], 0)));
             (PromptBy::Argument(text), size, own)
         }
-        Told::Whole(text) => {
+        FirstPrompt::Whole(text) => {
             let (size, own) = (tokens(&text), own_words(plan, Shape::Whole, &text)?);
             (PromptBy::Stdin(text), size, own)
         }
@@ -98,42 +98,42 @@ pub(super) fn text(
 }
 
 /// The part of a dry run that depends on the plan.
-struct Seen {
+struct PlanPreview {
     source: String,
     status: String,
     done: u64,
     total: u64,
     next: Option<(Option<String>, String)>,
-    prompt: Told,
+    prompt: FirstPrompt,
     /// The first input of the loop.
     survey: Survey,
 }
 
 /// The context of the first session.
-enum Told {
+enum FirstPrompt {
     Nothing,
     Task(Prompt),
     Argument(String),
     Whole(String),
 }
 
-fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<Seen, CliError> {
+fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<PlanPreview, CliError> {
     let counts = store.counts(&plan.scope)?;
     let next = store.ready(&plan.scope, 1)?.into_iter().next();
     let prompt = match (plan.policy.picker, &next) {
         (Picker::Loop, Some(task)) => {
             let first = PromptFor { iteration: 1, ..PromptFor::default() };
-            Told::Task(plan.prompting.prompt(store, &task.id, &first).map_err(prompt_error)?)
+            FirstPrompt::Task(plan.prompting.prompt(store, &task.id, &first).map_err(prompt_error)?)
         }
-        (Picker::Loop, None) => Told::Nothing,
+        (Picker::Loop, None) => FirstPrompt::Nothing,
         (Picker::Agent, _) => {
             let peek = store.peek(&plan.scope, 10, clock::now())?;
             let offered = plan.prompting.returned(store, &peek.claimable)?;
-            Told::Argument(pick_prompt(&peek_text(&peek), &offered, plan.prompting.budget))
+            FirstPrompt::Argument(pick_prompt(&peek_text(&peek), &offered, plan.prompting.budget))
         }
     };
     let survey = Survey { counts, claimable: u32::from(next.is_some()), ..Survey::default() };
-    Ok(Seen {
+    Ok(PlanPreview {
         source: ".ralph/progress.db".to_owned(),
         status: counts.to_string(),
         done: counts.done,
@@ -145,7 +145,7 @@ fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<Seen, CliError> {
     })
 }
 
-fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<Seen, CliError> {
+fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPreview, CliError> {
     let by_iteration = plan.policy.by_iteration();
     let found = file.preview(store, by_iteration).map_err(|error| match error {
         ReconcileError::File(error) => plan_error(&error),
@@ -162,9 +162,9 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<Seen, 
     let prompt = match (by_iteration, next) {
         (true, _) => {
             let first = IterationRetry { iteration: 1, ..IterationRetry::default() };
-            Told::Whole(plan.prompting.whole(&first).map_err(prompt_error)?)
+            FirstPrompt::Whole(plan.prompting.whole(&first).map_err(prompt_error)?)
         }
-        (false, None) => Told::Nothing,
+        (false, None) => FirstPrompt::Nothing,
         (false, Some(index)) => {
             let item = &doc.items[index];
             let id = file.id_of(index, &read).or_else(|| TaskId::new("t-new").ok());
@@ -186,11 +186,11 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<Seen, 
             };
             let first = PromptFor { iteration: 1, plan: Some(&read.text), note: None };
             let prompt = plan.prompting.task(&context, String::new(), &first);
-            Told::Task(prompt.map_err(|error| prompt_error(error.into()))?)
+            FirstPrompt::Task(prompt.map_err(|error| prompt_error(error.into()))?)
         }
     };
     let is_text = doc.items.is_empty();
-    Ok(Seen {
+    Ok(PlanPreview {
         source: file.name().to_owned(),
         status: match (doc.status_text(), next) {
             (Some(status), _) => status.lines().next().unwrap_or_default().to_owned(),

@@ -18,12 +18,12 @@ use crate::error::CliError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FeatureWork {
     pub(crate) name: FeatureName,
-    pub(crate) stage: Stage,
+    pub(crate) stage: FeatureStep,
 }
 
 /// The step that a run carries out for a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum FeatureStep {
     /// Writing its spec, with the questions and answers so far.
     Spec(Interview),
     /// Writing its plan.
@@ -36,9 +36,9 @@ impl FeatureWork {
     /// The mode of the run.
     pub(super) fn mode(&self) -> &'static str {
         match self.stage {
-            Stage::Spec(_) => "feature-spec",
-            Stage::Plan => "feature-plan",
-            Stage::Tasks => "feature-tasks",
+            FeatureStep::Spec(_) => "feature-spec",
+            FeatureStep::Plan => "feature-plan",
+            FeatureStep::Tasks => "feature-tasks",
         }
     }
 
@@ -46,18 +46,18 @@ impl FeatureWork {
     pub(super) fn about(&self) -> String {
         let name = &self.name;
         match self.stage {
-            Stage::Spec(_) => format!("the spec of {name}"),
-            Stage::Plan => format!("the plan of {name}"),
-            Stage::Tasks => format!("the tasks of {name}"),
+            FeatureStep::Spec(_) => format!("the spec of {name}"),
+            FeatureStep::Plan => format!("the plan of {name}"),
+            FeatureStep::Tasks => format!("the tasks of {name}"),
         }
     }
 
     /// The instructions.
     pub(super) fn template(&self) -> &'static str {
         match self.stage {
-            Stage::Spec(_) => FEATURE_SPEC_TEMPLATE,
-            Stage::Plan => FEATURE_PLAN_TEMPLATE,
-            Stage::Tasks => FEATURE_TASKS_TEMPLATE,
+            FeatureStep::Spec(_) => FEATURE_SPEC_TEMPLATE,
+            FeatureStep::Plan => FEATURE_PLAN_TEMPLATE,
+            FeatureStep::Tasks => FEATURE_TASKS_TEMPLATE,
         }
     }
 
@@ -72,15 +72,15 @@ impl FeatureWork {
             on_red: OnRed::Retry,
             on_exhausted: Exhausted::Stop,
             commits: match self.stage {
-                Stage::Spec(_) | Stage::Plan => Commits::EveryIteration,
+                FeatureStep::Spec(_) | FeatureStep::Plan => Commits::EveryIteration,
                 // The session must change nothing else.
-                Stage::Tasks => Commits::Agent,
+                FeatureStep::Tasks => Commits::Agent,
             },
             ends: vec![EndsWhen::Session],
             promises: vec![],
             unchanged_fails: false,
             always_judged: true,
-            asks: matches!(self.stage, Stage::Spec(_)),
+            asks: matches!(self.stage, FeatureStep::Spec(_)),
             claims: Claims::Trust,
             ..policy
         }
@@ -94,9 +94,9 @@ impl FeatureWork {
             Deliverable::Text { name: shown.display().to_string(), path, template }
         };
         match self.stage {
-            Stage::Spec(_) => text(files.spec(), FeatureFiles::spec_template(&self.name)),
-            Stage::Plan => text(files.plan(), FeatureFiles::plan_template(&self.name)),
-            Stage::Tasks => {
+            FeatureStep::Spec(_) => text(files.spec(), FeatureFiles::spec_template(&self.name)),
+            FeatureStep::Plan => text(files.plan(), FeatureFiles::plan_template(&self.name)),
+            FeatureStep::Tasks => {
                 Deliverable::Tasks { feature: self.name.clone(), kept: files.proposed() }
             }
         }
@@ -118,15 +118,15 @@ impl FeatureWork {
     ) -> Result<AttemptContext, CliError> {
         let mut known = AttemptContext::default();
         match &self.stage {
-            Stage::Spec(interview) => {
+            FeatureStep::Spec(interview) => {
                 known.answers = interview.answers();
                 if !interview.idea.trim().is_empty() {
                     let idea = interview.idea.trim();
                     known.notes = vec![format!("The idea, in the user's words:\n{idea}")];
                 }
             }
-            Stage::Plan => known.spec.clone_from(&texts.spec),
-            Stage::Tasks => {
+            FeatureStep::Plan => known.spec.clone_from(&texts.spec),
+            FeatureStep::Tasks => {
                 known.spec.clone_from(&texts.spec);
                 known.plan.clone_from(&texts.plan);
                 let feature = Some(self.name.clone());

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::project::Project;
-use ralph_engine::run::place::{LockError, RunLogs, WorktreeLock};
+use ralph_engine::run::run_files::{LockError, RunLogs, WorktreeLock};
 
 use crate::config::{Config, key};
 use crate::error::{CliError, Done};

@@ -57,7 +57,7 @@ use ralph_engine::process::Watch;
 use ralph_engine::process::room_for_files;
 use ralph_engine::project::Project;
 use ralph_engine::quota::OPEN_FILES;
-use ralph_engine::run::place::{RunLogs, WorktreeLock};
+use ralph_engine::run::run_files::{RunLogs, WorktreeLock};
 use ralph_engine::run::{
     self, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup, crash,
 };
@@ -72,11 +72,11 @@ use crate::session_requests::TaskHandler;
 use crate::trust;
 use crate::wiring::Context;
 
-pub(crate) use agent::{Found, Lacking, agent_program, of_repository_hint};
+pub(crate) use agent::{Lacking, ResolvedAgent, agent_program, of_repository_hint};
 use agent::{Role, agent_for};
 use command::{git_failed, run_error};
-pub(crate) use display::{Shown, options as display_options, shown as chosen_display};
-pub(crate) use feature::{FeatureWork, Stage};
+pub(crate) use display::{DisplayKind, options as display_options, shown as chosen_display};
+pub(crate) use feature::{FeatureStep, FeatureWork};
 use folders::{lock, no_logs, tidy};
 pub(crate) use notify::wished as wished_notifiers;
 pub(crate) use policy::sessions_for_texts;
@@ -157,7 +157,7 @@ pub(crate) struct RunOptions {
 }
 
 /// Where a run works.
-pub(crate) struct Place {
+pub(crate) struct RunLocation {
     /// The worktree.
     pub(crate) project: Project,
     /// The worktree that settings, prompts and gates are read from.
@@ -175,8 +175,8 @@ struct Plan {
     policy: Policy,
     resume: Option<Resume>,
     scope: Scope,
-    agent: Found,
-    verifier: Option<Found>,
+    agent: ResolvedAgent,
+    verifier: Option<ResolvedAgent>,
     prompting: run::Prompting,
     gates: Vec<InForce>,
     notices: Vec<Notice>,
@@ -223,7 +223,7 @@ pub(crate) fn run_to_end(
 }
 
 fn run_named(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome, CliError> {
-    let json = display::shown(&context.config()?) == Shown::Json;
+    let json = display::shown(&context.config()?) == DisplayKind::Json;
     context.out.messages_in_json(json);
     arm(context)?;
     room_for_files(OPEN_FILES).map_err(|most| {
@@ -276,7 +276,7 @@ fn rehearse_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
     }
     let mut store = context.reader()?;
     let project = context.project()?;
-    let at = Place { home: project.clone(), project, lane: None };
+    let at = RunLocation { home: project.clone(), project, lane: None };
     let plan = plan(options, &at, context, store.as_mut())?;
     let (text, code) = dry::text(&plan, options, context, store.as_mut())?;
     context.out.data(text)?;
@@ -285,7 +285,7 @@ fn rehearse_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
 
 fn plan(
     options: &RunOptions,
-    at: &Place,
+    at: &RunLocation,
     context: &mut Context<'_>,
     store: &mut dyn Store,
 ) -> Result<Plan, CliError> {
@@ -374,7 +374,7 @@ fn start(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome, Cli
     project.exclude_state()?;
     vcs::check_version().map_err(git_failed)?;
     let lock = lock(&project)?;
-    let at = Place { home: project.clone(), project, lane: None };
+    let at = RunLocation { home: project.clone(), project, lane: None };
     let (setup, reporters) = assemble(options, at, lock, context)?;
     let ended = run::run(setup, reporters).map_err(run_error)?;
     for note in ended.notes {
@@ -386,14 +386,14 @@ fn start(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome, Cli
 /// Everything that a run needs, with its displays.
 fn assemble(
     options: &RunOptions,
-    at: Place,
+    at: RunLocation,
     lock: WorktreeLock,
     context: &mut Context<'_>,
 ) -> Result<(Setup, Vec<Box<dyn Reporter + Send>>), CliError> {
     let mut store = context.store_of_run()?;
     let ready = plan(options, &at, context, store.as_mut())?;
     drop(store);
-    let agents: Vec<&Found> = std::iter::once(&ready.agent).chain(&ready.verifier).collect();
+    let agents: Vec<_> = std::iter::once(&ready.agent).chain(&ready.verifier).collect();
     let sandboxed = sandbox::of_run(&ready.project, &ready.config, &agents, context)?;
     let folder = ready.folder();
     let hook_environment = agent::gate_environment(context.environment);
@@ -486,7 +486,7 @@ fn assemble(
             rules: gates::rules(&at.home, &config, context)?,
             environment: agent::gate_environment(context.environment),
             sandboxed_environment: agent::sandboxed_environment(context.environment, &config),
-            verifier: ready.verifier.map(Found::program),
+            verifier: ready.verifier.map(ResolvedAgent::program),
         },
         sandbox: sandboxed.sandbox,
         files: FileSetup {

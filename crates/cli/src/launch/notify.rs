@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use ralph_core::run::Notice;
 use ralph_core::view::{NotificationKind, NotificationRules, Reporter};
 use ralph_engine::host::host;
-use ralph_engine::notify::{Channel, Notifier, Place, Warn};
+use ralph_engine::notify::{Channel, ChannelContext, Notifier, Warn};
 use ralph_engine::project::Project;
 use ralph_ui::style::Meaning;
 
@@ -121,7 +121,7 @@ pub(super) fn notifier(
     }
     let on = config.get(key::NOTIFY_ON).into_iter().filter_map(NotificationKind::named);
     let name = project.root.file_name().unwrap_or_default().to_string_lossy();
-    let place = Place {
+    let place = ChannelContext {
         root: project.root.clone(),
         folder: project.worktree.clone(),
         environment: host().environment(&gate_environment(context.environment)),

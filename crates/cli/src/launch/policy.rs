@@ -8,7 +8,7 @@ use ralph_core::run::{
 use ralph_core::task::RetryLimit;
 use ralph_engine::plan_file::DONE_MARKER;
 
-use super::{Found, Interrupted, Mode, RunOptions, misfits, resume};
+use super::{Interrupted, Mode, ResolvedAgent, RunOptions, misfits, resume};
 use crate::config::{self, Config, Key, List, OrPreset, Preset, Retries, Text, Whole, key};
 use crate::error::CliError;
 
@@ -36,7 +36,7 @@ pub(super) fn policy(
     options: &RunOptions,
     config: &Config,
     preset: &Preset,
-    (agent, verifier): (&Found, Option<&Found>),
+    (agent, verifier): (&ResolvedAgent, Option<&ResolvedAgent>),
     (own, call): (Option<&Interrupted>, Option<&Interrupted>),
 ) -> Result<Policy, CliError> {
     let limit = |by_preset| resume::sessions(options, config, by_preset, own, call);
@@ -155,7 +155,11 @@ pub(super) fn verifies(options: &RunOptions, config: &Config, preset: &Preset) -
     options.mode == Mode::Build && set.unwrap_or(preset.verify)
 }
 
-fn verifier_model(config: &Config, agent: &Found, verifier: &Found) -> VerifierModel {
+fn verifier_model(
+    config: &Config,
+    agent: &ResolvedAgent,
+    verifier: &ResolvedAgent,
+) -> VerifierModel {
     let name = config.get(key::MODELS_VERIFY);
     // Model names of one agent mean nothing to another.
     let same = agent.profile.name() == verifier.profile.name();

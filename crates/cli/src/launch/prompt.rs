@@ -1,7 +1,7 @@
 //! The parts of prompts: the template, the texts of the feature, the skills.
 
 use ralph_core::attempt::prompt::RULES;
-use ralph_core::plan::markdown::Kind;
+use ralph_core::plan::markdown::PlanKind;
 use ralph_core::run::{Notice, Policy};
 use ralph_engine::context::{FeatureTexts, Skills};
 use ralph_engine::plan_file::PlanFile;
@@ -15,7 +15,7 @@ use ralph_engine::run::Prompting;
 use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
 
-use super::{Mode, Place, RunOptions, Target};
+use super::{Mode, RunLocation, RunOptions, Target};
 use crate::config::{Config, Origin, Preset, key};
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -27,7 +27,7 @@ const TITLE: usize = 60;
 pub(super) fn prompting(
     options: &RunOptions,
     config: &Config,
-    (at, context): (&Place, &Context<'_>),
+    (at, context): (&RunLocation, &Context<'_>),
     store: &mut dyn Store,
     scope: &Scope,
     (preset, plan): (&Preset, Option<&PlanFile>),
@@ -37,7 +37,7 @@ pub(super) fn prompting(
     let feature = FeatureTexts::read(project, store, scope)
         .map_err(|error| CliError::run_failed(error.to_string()))?;
     let rules = match (&options.mode, preset.source) {
-        (Mode::Plan, _) if plan.is_some_and(|plan| plan.kind() == Kind::Branches) => {
+        (Mode::Plan, _) if plan.is_some_and(|plan| plan.kind() == PlanKind::Branches) => {
             PLAN_BRANCHES_TEMPLATE
         }
         (Mode::Plan, _) => PLAN_TEMPLATE,

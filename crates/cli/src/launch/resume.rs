@@ -5,7 +5,7 @@
 use ralph_core::run::{Budget, Resume};
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::project::Project;
-use ralph_engine::run::state_file::{Found, Record, Request, repository_mark};
+use ralph_engine::run::state_file::{EarlierRun, Record, Request, repository_mark};
 
 use super::lanes::Lane;
 use super::{Mode, RunOptions, Target};
@@ -27,7 +27,7 @@ const LIMITS: [&str; 7] = [
 /// A run that was killed, cancelled or failed, as the next one resumes it.
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupted {
-    pub(super) found: Found,
+    pub(super) found: EarlierRun,
     /// What this run takes over from it, in a few words each.
     kept: Vec<String>,
 }
@@ -55,7 +55,7 @@ fn interrupted(
     context: &Context<'_>,
     project: &Project,
     mode: &str,
-) -> Result<Option<Found>, CliError> {
+) -> Result<Option<EarlierRun>, CliError> {
     // A file of another tool is ignored.
     project.check_ours()?;
     let record = record(context, project, mode);

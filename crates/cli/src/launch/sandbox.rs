@@ -15,7 +15,7 @@ use ralph_engine::sandbox::{
 use ralph_engine::vcs::GitSandbox;
 
 use super::dependencies::{Dependencies, Watched};
-use super::{Found, agent};
+use super::{ResolvedAgent, agent};
 use crate::config::{Config, Key, List, key};
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -60,7 +60,7 @@ pub(super) fn watch(context: &Context<'_>) -> Result<Watched, CliError> {
 pub(super) fn of_run(
     project: &Project,
     config: &Config,
-    agents: &[&Found],
+    agents: &[&ResolvedAgent],
     context: &Context<'_>,
 ) -> Result<RunSandbox, CliError> {
     if let Some(sandboxed) = &*context.sandboxed.borrow() {
@@ -184,7 +184,7 @@ fn refused(error: Unavailable) -> CliError {
 pub(crate) fn sandbox_config(
     project: &Project,
     config: &Config,
-    agents: &[&Found],
+    agents: &[&ResolvedAgent],
     context: &Context<'_>,
 ) -> Result<SandboxConfig, CliError> {
     let environment = context.environment;

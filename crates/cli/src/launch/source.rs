@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_core::plan::markdown::{ItemState, Kind};
+use ralph_core::plan::markdown::{ItemState, PlanKind};
 use ralph_core::run::{Notice, StopReason};
 use ralph_core::task::Task;
 use ralph_engine::plan_file::{PlanFile, PlanFileError, has_no_tasks, why_no_tasks};
@@ -73,7 +73,8 @@ fn build(
         };
         // A missing file is a missing plan, which the loop reports.
         let usual = if preset.source == "progress" { PROGRESS } else { CHECKLISTS[0] };
-        let kind = if preset.source == "progress" { Kind::Progress } else { Kind::Checklist };
+        let kind =
+            if preset.source == "progress" { PlanKind::Progress } else { PlanKind::Checklist };
         let missing = || PlanFile::new(&project.worktree, Path::new(usual), kind);
         return of_kind(preset, Some(file.unwrap_or_else(missing)));
     }
@@ -97,8 +98,8 @@ fn asked<'a>(options: &RunOptions, config: &'a Config) -> &'a str {
 
 /// The plan of branches; a missing file is an empty plan.
 fn branches(project: &Project) -> Result<PlanFile, CliError> {
-    let found = existing_of(project, &BRANCHES, Kind::Branches)?;
-    let missing = || PlanFile::new(&project.worktree, Path::new(BRANCHES[0]), Kind::Branches);
+    let found = existing_of(project, &BRANCHES, PlanKind::Branches)?;
+    let missing = || PlanFile::new(&project.worktree, Path::new(BRANCHES[0]), PlanKind::Branches);
     Ok(found.unwrap_or_else(missing))
 }
 
@@ -115,12 +116,12 @@ pub(super) fn of_branches(
     let asked = asked(options, config);
     if let Some(path) = options.plan.as_ref().filter(|_| matches!(asked, "auto" | "branches")) {
         let plan = given(project, folder, path)?;
-        return Ok((plan.kind() == Kind::Branches).then_some(plan));
+        return Ok((plan.kind() == PlanKind::Branches).then_some(plan));
     }
     match asked {
         "branches" => branches(project).map(Some),
         "auto" if options.plan.is_none() && options.target == Target::All && !options.by_target => {
-            existing_of(project, &BRANCHES, Kind::Branches)
+            existing_of(project, &BRANCHES, PlanKind::Branches)
         }
         _ => Ok(None),
     }
@@ -130,7 +131,7 @@ pub(super) fn of_branches(
 fn existing_of(
     project: &Project,
     names: &[&str],
-    kind: Kind,
+    kind: PlanKind,
 ) -> Result<Option<PlanFile>, CliError> {
     for name in names {
         let found = existing(project, &[name])?.filter(|plan| plan.kind() == kind);
@@ -271,10 +272,10 @@ fn existing(project: &Project, names: &[&str]) -> Result<Option<PlanFile>, CliEr
 
 /// The existing plan file, of any kind.
 fn found(project: &Project) -> Result<Option<PlanFile>, CliError> {
-    let first = existing_of(project, &BRANCHES, Kind::Branches)?;
+    let first = existing_of(project, &BRANCHES, PlanKind::Branches)?;
     let first = match first {
         Some(plan) => Some(plan),
-        None => existing_of(project, &[PROGRESS], Kind::Progress)?,
+        None => existing_of(project, &[PROGRESS], PlanKind::Progress)?,
     };
     match first {
         Some(plan) => Ok(Some(plan)),
@@ -320,14 +321,14 @@ fn plan_to_write(
         if let Some(plan) = &found {
             suggest::refuse_list_of_another_tool(plan)?;
         }
-        let new = || PlanFile::new(&project.worktree, &inside, Kind::Checklist);
+        let new = || PlanFile::new(&project.worktree, &inside, PlanKind::Checklist);
         return Ok(found.unwrap_or_else(new));
     }
     if options.branches {
         return branches(project);
     }
     let found = found(project)?;
-    let new = || PlanFile::new(&project.worktree, Path::new(CHECKLISTS[0]), Kind::Checklist);
+    let new = || PlanFile::new(&project.worktree, Path::new(CHECKLISTS[0]), PlanKind::Checklist);
     Ok(found.unwrap_or_else(new))
 }
 
@@ -381,14 +382,14 @@ fn refuse_empty_file(plan: &PlanFile, project: &Project) -> Result<Vec<Notice>, 
         let why = why_no_tasks(name, &read.text, &read.doc);
         let text = StopReason::NoPlan { why: Some(why) }.sentence();
         return Err(CliError::new(Exit::NoPlan, text).hint(match plan.kind() {
-            Kind::Branches => "let the agent write it: ralph loop plan".to_owned(),
-            Kind::Progress | Kind::Checklist => {
+            PlanKind::Branches => "let the agent write it: ralph loop plan".to_owned(),
+            PlanKind::Progress | PlanKind::Checklist => {
                 format!("let the agent write it: ralph plan {name}")
             }
         }));
     }
     let text = match read.doc.items.is_empty() {
-        true if plan.kind() == Kind::Checklist => format!(
+        true if plan.kind() == PlanKind::Checklist => format!(
             "{name} has no checkboxes, so the whole file is one task: every session gets all of it, and the agent \
              says when it is done; to turn it into tasks first: ralph plan {name}"
         ),

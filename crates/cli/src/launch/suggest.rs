@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ralph_core::amounts::count;
-use ralph_core::plan::markdown::{ItemState, Kind};
+use ralph_core::plan::markdown::{ItemState, PlanKind};
 use ralph_core::plan::{Plan, recognized};
 use ralph_engine::plan_file::{PlanFile, has_no_tasks};
 use ralph_engine::project::Project;
@@ -93,7 +93,7 @@ fn plan(root: &Path, name: String) -> Option<Suggestion> {
     if has_no_tasks(&read.text, &read.doc) {
         return None;
     }
-    let is_text = plan.kind() == Kind::Checklist && read.doc.items.is_empty();
+    let is_text = plan.kind() == PlanKind::Checklist && read.doc.items.is_empty();
     let standings = read.doc.standings();
     let open = standings.iter().filter(|run_files| **run_files == ItemState::Open).count();
     let open = (!is_text).then_some(open);

@@ -12,7 +12,7 @@ use ralph_core::{AgentId, FeatureName, TaskId};
 use ralph_engine::clock;
 use ralph_engine::entropy::Ids;
 use ralph_engine::ports::{ClaimRequest, Scope, Store};
-use ralph_engine::socket::{Adds, Place, Requests, SessionSocket, client};
+use ralph_engine::socket::{Adds, Requests, SessionSocket, SocketDir, client};
 use ralph_engine::store::SqliteStore;
 
 use super::*;
@@ -22,7 +22,7 @@ const RALPH: &str = "/run/ralph/bin/ralph";
 
 struct World {
     folder: tempfile::TempDir,
-    place: Place,
+    place: SocketDir,
     handler: Arc<TaskHandler>,
 }
 
@@ -39,7 +39,8 @@ impl World {
             ralph: vec![("RALPH_AGENT_ID".into(), "somebody".into())],
             ..Environment::default()
         };
-        let place = Place::make(environment.runtime_dir.as_deref(), &mut Ids::new(None)).unwrap();
+        let place =
+            SocketDir::make(environment.runtime_dir.as_deref(), &mut Ids::new(None)).unwrap();
         let project = Project::find(&folder.path().join("repo")).unwrap();
         let config = Config::load(Sources::default()).unwrap().config;
         let handler = Arc::new(TaskHandler::new(environment, project, config));

@@ -10,7 +10,7 @@ use ralph_core::trust::{AGENTS, SETTINGS, TrustState, Version};
 use ralph_engine::asking::{self, Typed};
 use ralph_engine::project::Project;
 use ralph_engine::trust::{clone_source, name_of, version};
-use ralph_ui::line::{Line, wrap};
+use ralph_ui::line::{TextLine, wrap};
 use ralph_ui::style::{Meaning, TextStyle};
 
 use crate::config::{Config, Origin, key};
@@ -95,7 +95,7 @@ pub(crate) fn show(decisions: &[Decision], style: TextStyle) -> Vec<String> {
         let all = says.iter().flat_map(|said| wrap(&printable_line(said), room));
         for (at, said) in all.enumerate() {
             let file = if at == 0 { file.as_str() } else { "" };
-            let line = Line::new().plain("  ").add(Meaning::Name, format!("{file:<width$}"));
+            let line = TextLine::new().plain("  ").add(Meaning::Name, format!("{file:<width$}"));
             lines.push(format!("{}  {said}", line.show(style)));
         }
     }

@@ -180,7 +180,7 @@ fn the_real_gh_opens_it_too() {
     world.env.set("GH_CONFIG_DIR", config.to_str().unwrap()).set("GITHUB_API_URL", "");
     complete(build(&world.env, &[&works()], &PUBLISH));
     assert_eq!((world.pulls().len(), world.end().as_str()), (1, "opened"));
-    let agent = |asked: &ralph_testkit::github::Asked| {
+    let agent = |asked: &ralph_testkit::github::ReceivedRequest| {
         asked
             .headers
             .iter()

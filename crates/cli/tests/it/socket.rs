@@ -10,8 +10,8 @@ use ralph_core::{AgentId, TaskId};
 use ralph_engine::entropy::Ids;
 use ralph_engine::feed::Feed;
 use ralph_engine::socket::{
-    Call, ControlSocket, Place, Reply, Requests, SessionIdentity, SessionRequestHandler,
-    SessionSocket,
+    Call, ControlSocket, Reply, Requests, SessionIdentity, SessionRequestHandler, SessionSocket,
+    SocketDir,
 };
 use ralph_testkit::TestEnv;
 use tokio::runtime::Runtime;
@@ -36,7 +36,7 @@ impl SessionRequestHandler for Book {
 struct Session {
     env: TestEnv,
     runtime: Runtime,
-    place: Place,
+    place: SocketDir,
     socket: Option<SessionSocket>,
     book: Arc<Book>,
 }
@@ -45,7 +45,7 @@ struct Session {
 fn session() -> Session {
     let mut env = env();
     let runtime = Runtime::new().unwrap();
-    let place = Place::make(Some(env.folder()), &mut Ids::new(None)).unwrap();
+    let place = SocketDir::make(Some(env.folder()), &mut Ids::new(None)).unwrap();
     let book = Arc::new(Book::default());
     let identity = SessionIdentity {
         agent: AgentId::new("agent-0a1b2c3d").unwrap(),
@@ -204,14 +204,14 @@ fn a_hook_has_no_opinion_about_where_it_is_called() {
 struct Run {
     controls: mpsc::Receiver<Control>,
     _socket: ControlSocket,
-    _place: Place,
+    _place: SocketDir,
     _runtime: Runtime,
 }
 
 /// A run that takes controls in this repository.
 fn run(env: &TestEnv) -> Run {
     let runtime = Runtime::new().unwrap();
-    let place = Place::make(Some(env.folder()), &mut Ids::new(None)).unwrap();
+    let place = SocketDir::make(Some(env.folder()), &mut Ids::new(None)).unwrap();
     let feed = Feed::open(&env.folder().join("events.jsonl")).unwrap();
     let (sender, controls) = mpsc::channel(8);
     let socket = {

@@ -37,7 +37,7 @@ impl Tag {
 
 /// A tag and what stands in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found<'a> {
+pub(super) struct TagMatch<'a> {
     pub(super) tag: Tag,
     pub(super) content: &'a str,
     /// With its marks.
@@ -50,9 +50,9 @@ pub(super) struct Found<'a> {
 pub(super) struct Tags<'a> {
     /// The tags outside of quotations that are closed, in the order of their ends. An end belongs to the
     /// nearest beginning before it, so that a tag which is only mentioned swallows nothing.
-    pub(super) plain: Vec<Found<'a>>,
+    pub(super) plain: Vec<TagMatch<'a>>,
     /// The tags in quotations that are closed there.
-    pub(super) quoted: Vec<Found<'a>>,
+    pub(super) quoted: Vec<TagMatch<'a>>,
     /// The last line that is not blank, without the quotation marks around it, where it is quoted. A fence
     /// that closes after it is passed over.
     pub(super) last_quoted: Option<&'a str>,
@@ -60,7 +60,7 @@ pub(super) struct Tags<'a> {
 
 /// Reads the text.
 pub(super) fn tags(text: &str) -> Tags<'_> {
-    let (mut plain, mut quoted): (Vec<Found<'_>>, Vec<Found<'_>>) = (Vec::new(), Vec::new());
+    let (mut plain, mut quoted): (Vec<TagMatch<'_>>, Vec<TagMatch<'_>>) = (Vec::new(), Vec::new());
     let mut open = [None; Tag::ALL.len()];
     let last = parts(text, |from, to, is_quoted| {
         if is_quoted {
@@ -86,7 +86,7 @@ fn tags_between<'a>(
     from: usize,
     to: usize,
     open: &mut Open,
-    found: &mut Vec<Found<'a>>,
+    found: &mut Vec<TagMatch<'a>>,
 ) {
     let mut at = from;
     while let Some(step) = text[at..to].find('<') {
@@ -100,11 +100,11 @@ fn tags_between<'a>(
             Mark::Begin(index) => open[index] = Some((start, at)),
             Mark::Whole(index) => {
                 let tag = Tag::ALL[index].1;
-                found.push(Found { tag, content: "", start, end: at, whole: &text[start..at] });
+                found.push(TagMatch { tag, content: "", start, end: at, whole: &text[start..at] });
             }
             Mark::End(index) => {
                 if let Some((begin, after)) = open[index].take() {
-                    found.push(Found {
+                    found.push(TagMatch {
                         tag: Tag::ALL[index].1,
                         content: text[after..start].trim(),
                         start: begin,
@@ -118,7 +118,7 @@ fn tags_between<'a>(
 }
 
 /// The tag that is all of this line.
-pub(super) fn only_tag(line: &str) -> Option<Found<'_>> {
+pub(super) fn only_tag(line: &str) -> Option<TagMatch<'_>> {
     let mut found = Vec::new();
     tags_between(line, 0, line.len(), &mut [None; Tag::ALL.len()], &mut found);
     let first = found.into_iter().next()?;
@@ -161,7 +161,7 @@ fn mark(text: &str) -> Option<(Mark, usize)> {
     None
 }
 
-fn without_those_in_prose(mut found: Vec<Found<'_>>) -> Vec<Found<'_>> {
+fn without_those_in_prose(mut found: Vec<TagMatch<'_>>) -> Vec<TagMatch<'_>> {
     let mut prose_from = usize::MAX;
     let mut kept = vec![true; found.len()];
     // From the last end to the first: whatever begins after a prose tag whose end was seen lies in it.

@@ -75,7 +75,7 @@ pub fn digest(output: &str, max: usize) -> String {
 
 /// Reads an output; its text will have at most `max` bytes.
 pub fn read(output: &str, max: usize) -> Digest {
-    let mut seen = Seen::new(max);
+    let mut seen = OutputScan::new(max);
     for raw in output.lines() {
         seen.raw(raw);
     }
@@ -112,7 +112,7 @@ fn leaf(name: &str) -> Option<&str> {
 }
 
 /// What is remembered of the lines until now: no more than a few times `max`, however many come.
-struct Seen {
+struct OutputScan {
     max: usize,
     /// How many lines came, without repeated empty ones.
     lines: usize,
@@ -134,7 +134,7 @@ struct Seen {
     tail_bytes: usize,
 }
 
-impl Seen {
+impl OutputScan {
     fn new(max: usize) -> Self {
         Self {
             max,

@@ -4,15 +4,15 @@
 //! A test that was renamed or moved is not weaker. ralph reports what it finds; it rejects no work for it.
 
 mod assertions;
-mod found;
 mod language;
 mod mask;
+mod tests_in_file;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use self::found::{Found, Test};
 use self::language::Language;
+use self::tests_in_file::{Test, TestsInFile};
 
 pub use self::language::may_hold_tests;
 
@@ -88,16 +88,16 @@ pub fn find(files: &[ChangedFile<'_>]) -> Vec<Weakening> {
 /// A changed file and the tests that it had and has.
 struct Side<'a> {
     file: &'a ChangedFile<'a>,
-    before: Found,
-    after: Found,
+    before: TestsInFile,
+    after: TestsInFile,
 }
 
 impl<'a> Side<'a> {
     fn of(file: &'a ChangedFile<'a>) -> Self {
         let language = Language::of(file.path).filter(|_| may_hold_tests(file.path));
         let read = |text: Option<&str>| match (text, language) {
-            (Some(text), Some(language)) => found::tests(text, language),
-            _ => Found::default(),
+            (Some(text), Some(language)) => tests_in_file::tests(text, language),
+            _ => TestsInFile::default(),
         };
         Self { file, before: read(file.before), after: read(file.after) }
     }

@@ -31,5 +31,5 @@ pub use protected::is_protected;
 pub use pull::{BranchFacts, Course, Pull, PullState, Relation, course};
 pub use remote::{Address, without_credentials};
 pub use review::{Check, CheckState, Comment, Feedback, Finding, FollowUp, Looking};
-pub use sources::{Said, Source};
+pub use sources::{ForgeEntry, Source};
 pub use words::{Commit, MAX_BODY, MAX_TITLE, TaskEnd, TaskLine, Words};

@@ -13,12 +13,12 @@ use super::review::{Check, CheckState, Comment};
 pub struct Source {
     /// The resource, with a query.
     pub path: String,
-    read: fn(&Route, &Value) -> Vec<Said>,
+    read: fn(&Route, &Value) -> Vec<ForgeEntry>,
 }
 
 /// An entry of a list.
 #[derive(Debug, Clone)]
-pub enum Said {
+pub enum ForgeEntry {
     /// A check.
     Check(Check),
     /// A comment.
@@ -29,7 +29,7 @@ pub enum Said {
 
 impl Source {
     /// What an answer says.
-    pub fn read(&self, route: &Route, answer: &Value) -> Vec<Said> {
+    pub fn read(&self, route: &Route, answer: &Value) -> Vec<ForgeEntry> {
         (self.read)(route, answer)
     }
 
@@ -108,7 +108,7 @@ fn id(value: &Value, at: &str) -> Option<String> {
     }
 }
 
-fn github_runs(route: &Route, answer: &Value) -> Vec<Said> {
+fn github_runs(route: &Route, answer: &Value) -> Vec<ForgeEntry> {
     let repo = route.repository(&route.target);
     let run = |run: &Value| {
         let ended = text(run, "/status") == "completed";
@@ -123,7 +123,7 @@ fn github_runs(route: &Route, answer: &Value) -> Vec<Said> {
         let is_ours = by == "github-actions";
         let number = run.pointer("/id").and_then(Value::as_u64);
         let said = [text(run, "/output/title"), text(run, "/output/summary")];
-        Said::Check(Check {
+        ForgeEntry::Check(Check {
             name: text(run, "/name"),
             state,
             author: (!is_ours).then_some(by),
@@ -138,14 +138,14 @@ fn github_runs(route: &Route, answer: &Value) -> Vec<Said> {
 }
 
 /// The newest status of each name; they come newest first.
-fn newest(answer: &Value, name: &str, of: impl Fn(&Value) -> Check) -> Vec<Said> {
+fn newest(answer: &Value, name: &str, of: impl Fn(&Value) -> Check) -> Vec<ForgeEntry> {
     let mut known = HashSet::new();
     let named = list(answer).filter(|status| !text(status, name).is_empty());
     let newest = named.filter(|status| known.insert(text(status, name)));
-    newest.map(|status| Said::Check(of(status))).collect()
+    newest.map(|status| ForgeEntry::Check(of(status))).collect()
 }
 
-fn github_statuses(_: &Route, answer: &Value) -> Vec<Said> {
+fn github_statuses(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
     newest(answer, "/context", |status| Check {
         name: text(status, "/context"),
         state: state(&text(status, "/state")),
@@ -156,7 +156,7 @@ fn github_statuses(_: &Route, answer: &Value) -> Vec<Said> {
     })
 }
 
-fn gitea_statuses(_: &Route, answer: &Value) -> Vec<Said> {
+fn gitea_statuses(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
     newest(answer, "/context", |status| {
         let by = text(status, "/creator/login");
         // Names that are reserved for the server.
@@ -172,7 +172,7 @@ fn gitea_statuses(_: &Route, answer: &Value) -> Vec<Said> {
     })
 }
 
-fn gitlab_statuses(route: &Route, answer: &Value) -> Vec<Said> {
+fn gitlab_statuses(route: &Route, answer: &Value) -> Vec<ForgeEntry> {
     let repo = route.repository(&route.source);
     let pages = format!("/{}/-/jobs/", route.source);
     newest(answer, "/name", |status| {
@@ -208,10 +208,10 @@ fn state(word: &str) -> CheckState {
     }
 }
 
-fn github_comments(_: &Route, answer: &Value) -> Vec<Said> {
+fn github_comments(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
     let comment = |comment: &Value| {
         let line = ["/line", "/original_line"].into_iter().find_map(|at| id(comment, at));
-        Some(Said::Comment(Comment {
+        Some(ForgeEntry::Comment(Comment {
             key: format!("comment {}", id(comment, "/id")?),
             author: text(comment, "/user/login"),
             text: text(comment, "/body"),
@@ -222,20 +222,20 @@ fn github_comments(_: &Route, answer: &Value) -> Vec<Said> {
     list(answer).filter_map(comment).collect()
 }
 
-fn github_reviews(_: &Route, answer: &Value) -> Vec<Said> {
+fn github_reviews(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
     let asks = |review: &&Value| {
         ["CHANGES_REQUESTED", "COMMENTED"].contains(&text(review, "/state").as_str())
     };
     list(answer).filter(asks).filter_map(|review| said(review, "review")).collect()
 }
 
-fn plain_comments(_: &Route, answer: &Value) -> Vec<Said> {
+fn plain_comments(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
     list(answer).filter_map(|one| said(one, "remark")).collect()
 }
 
 /// A comment that is about no line.
-fn said(value: &Value, what: &str) -> Option<Said> {
-    Some(Said::Comment(Comment {
+fn said(value: &Value, what: &str) -> Option<ForgeEntry> {
+    Some(ForgeEntry::Comment(Comment {
         key: format!("{what} {}", id(value, "/id")?),
         author: text(value, "/user/login"),
         text: text(value, "/body"),
@@ -244,7 +244,7 @@ fn said(value: &Value, what: &str) -> Option<Said> {
     }))
 }
 
-fn gitlab_discussions(route: &Route, answer: &Value) -> Vec<Said> {
+fn gitlab_discussions(route: &Route, answer: &Value) -> Vec<ForgeEntry> {
     let notes = list(answer).flat_map(|discussion| list(&discussion["notes"]));
     let open = notes.filter(|note| note["system"] != true && note["resolved"] != true);
     let said = |note: &Value| {
@@ -253,7 +253,7 @@ fn gitlab_discussions(route: &Route, answer: &Value) -> Vec<Said> {
         let line = line.into_iter().find_map(|at| id(note, at));
         let request = id(note, "/noteable_iid").unwrap_or_default();
         let root = format!("https://{}/{}", route.target.host, route.target);
-        Some(Said::Comment(Comment {
+        Some(ForgeEntry::Comment(Comment {
             author: text(note, "/author/username"),
             text: text(note, "/body"),
             place: place(&text(note, "/position/new_path"), line),
@@ -265,7 +265,7 @@ fn gitlab_discussions(route: &Route, answer: &Value) -> Vec<Said> {
 }
 
 /// The reviews, and the lists of their comments.
-fn gitea_reviews(route: &Route, answer: &Value) -> Vec<Said> {
+fn gitea_reviews(route: &Route, answer: &Value) -> Vec<ForgeEntry> {
     let repo = route.repository(&route.target);
     let mut all = vec![];
     for review in list(answer) {
@@ -278,16 +278,16 @@ fn gitea_reviews(route: &Route, answer: &Value) -> Vec<Said> {
         let pull = pull.rsplit('/').next().filter(|end| end.bytes().all(|b| b.is_ascii_digit()));
         if let (true, Some(pull)) = (has_some, pull) {
             let path = format!("{repo}/pulls/{pull}/reviews/{number}/comments?limit=50");
-            all.push(Said::More(Source { path, read: gitea_comments }));
+            all.push(ForgeEntry::More(Source { path, read: gitea_comments }));
         }
     }
     all
 }
 
-fn gitea_comments(_: &Route, answer: &Value) -> Vec<Said> {
+fn gitea_comments(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
     let open = list(answer).filter(|comment| comment["resolver"].is_null());
     let comment = |comment: &Value| {
-        Some(Said::Comment(Comment {
+        Some(ForgeEntry::Comment(Comment {
             key: format!("comment {}", id(comment, "/id")?),
             author: text(comment, "/user/login"),
             text: text(comment, "/body"),

@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What is special about an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum AddressKind {
     /// This machine.
     Loopback,
     /// This link; services of a cloud with its keys answer there.
@@ -26,7 +26,7 @@ pub enum Kind {
     Reserved,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for AddressKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Loopback => "an address of this machine",
@@ -52,51 +52,53 @@ const METADATA_SHARED: Ipv4Addr = Ipv4Addr::new(100, 100, 100, 200);
 const WIRE_SERVER: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
 
 /// What is special about an address, in whatever form it is written; `None` for a public one.
-pub fn forbidden(address: IpAddr) -> Option<Kind> {
+pub fn forbidden(address: IpAddr) -> Option<AddressKind> {
     match address {
         IpAddr::V4(address) => forbidden_v4(address),
         IpAddr::V6(address) => forbidden_v6(address),
     }
 }
 
-fn forbidden_v4(address: Ipv4Addr) -> Option<Kind> {
+fn forbidden_v4(address: Ipv4Addr) -> Option<AddressKind> {
     let [a, b, c, _] = address.octets();
     match (a, b, c) {
-        _ if [METADATA, METADATA_SHARED, WIRE_SERVER].contains(&address) => Some(Kind::Metadata),
-        (0, ..) => Some(Kind::Unspecified),
-        (127, ..) => Some(Kind::Loopback),
-        (169, 254, _) => Some(Kind::LinkLocal),
-        (10, ..) | (172, 16..=31, _) | (192, 168, _) => Some(Kind::Private),
-        (100, 64..=127, _) => Some(Kind::Shared),
-        (192, 0, 0) => Some(Kind::Reserved),
-        (224..=239, ..) => Some(Kind::Multicast),
-        (255, 255, 255) if address == Ipv4Addr::BROADCAST => Some(Kind::Broadcast),
-        (240..=255, ..) => Some(Kind::Reserved),
+        _ if [METADATA, METADATA_SHARED, WIRE_SERVER].contains(&address) => {
+            Some(AddressKind::Metadata)
+        }
+        (0, ..) => Some(AddressKind::Unspecified),
+        (127, ..) => Some(AddressKind::Loopback),
+        (169, 254, _) => Some(AddressKind::LinkLocal),
+        (10, ..) | (172, 16..=31, _) | (192, 168, _) => Some(AddressKind::Private),
+        (100, 64..=127, _) => Some(AddressKind::Shared),
+        (192, 0, 0) => Some(AddressKind::Reserved),
+        (224..=239, ..) => Some(AddressKind::Multicast),
+        (255, 255, 255) if address == Ipv4Addr::BROADCAST => Some(AddressKind::Broadcast),
+        (240..=255, ..) => Some(AddressKind::Reserved),
         _ => None,
     }
 }
 
-fn forbidden_v6(address: Ipv6Addr) -> Option<Kind> {
+fn forbidden_v6(address: Ipv6Addr) -> Option<AddressKind> {
     let s = address.segments();
     if address == METADATA_V6 {
-        return Some(Kind::Metadata);
+        return Some(AddressKind::Metadata);
     }
     if address.is_unspecified() {
-        return Some(Kind::Unspecified);
+        return Some(AddressKind::Unspecified);
     }
     if address.is_loopback() {
-        return Some(Kind::Loopback);
+        return Some(AddressKind::Loopback);
     }
     match s[0] {
-        0xfe80..=0xfebf => return Some(Kind::LinkLocal),
+        0xfe80..=0xfebf => return Some(AddressKind::LinkLocal),
         // Site-local: given up, and still routed inside some networks. Unique local.
-        0xfec0..=0xfeff | 0xfc00..=0xfdff => return Some(Kind::Private),
-        0xff00..=0xffff => return Some(Kind::Multicast),
+        0xfec0..=0xfeff | 0xfc00..=0xfdff => return Some(AddressKind::Private),
+        0xff00..=0xffff => return Some(AddressKind::Multicast),
         _ => {}
     }
     // The local prefix of NAT64: who runs it decides where the IPv4 address stands.
     if s[..3] == [0x64, 0xff9b, 1] {
-        return Some(Kind::Private);
+        return Some(AddressKind::Private);
     }
     embedded(s).into_iter().flatten().find_map(forbidden_v4)
 }

@@ -14,7 +14,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-pub use address::{Kind, forbidden};
+pub use address::{AddressKind, forbidden};
 pub use endpoint::{Endpoint, EndpointError};
 pub use host::{Host, HostError};
 pub use rules::{Policy, Refused, Rules};

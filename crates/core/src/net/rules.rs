@@ -4,7 +4,7 @@ use core::net::IpAddr;
 
 use thiserror::Error;
 
-use super::address::{Kind, forbidden};
+use super::address::{AddressKind, forbidden};
 use super::endpoint::Endpoint;
 use super::host::Host;
 
@@ -61,7 +61,7 @@ pub enum Refused {
         /// What it led to.
         address: IpAddr,
         /// What is wrong with that.
-        kind: Kind,
+        kind: AddressKind,
     },
     /// The name leads to the machine itself, by an address that the world knows.
     #[error(

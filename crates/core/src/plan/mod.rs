@@ -117,11 +117,11 @@ pub static FORMATS: &[&dyn PlanFormat] = &[
     &claude_tasks::ClaudeTasks,
     &prd_json::PrdJson,
     &beads_jsonl::BeadsJsonl,
-    &markdown::Markdown(markdown::Kind::Branches),
-    &markdown::Markdown(markdown::Kind::Progress),
+    &markdown::Markdown(markdown::PlanKind::Branches),
+    &markdown::Markdown(markdown::PlanKind::Progress),
     &markdown::SpecKit,
     &markdown::OpenSpec,
-    &markdown::Markdown(markdown::Kind::Checklist),
+    &markdown::Markdown(markdown::PlanKind::Checklist),
 ];
 
 /// The format of a file with this name and content.

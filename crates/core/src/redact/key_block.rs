@@ -1,29 +1,29 @@
 //! Private keys: the line they begin with, and which bytes behind it belong to them.
 
-use super::shapes::Seen;
+use super::shapes::ShapeMatch;
 
 /// The longest private key, in bytes.
 const LONGEST_KEY: u32 = 32 * 1024;
 
 /// What follows on `-----BEGIN `, which has `prefix` bytes.
-pub(super) fn key(behind: &[u8], prefix: usize, ends: bool) -> Seen {
+pub(super) fn key(behind: &[u8], prefix: usize, ends: bool) -> ShapeMatch {
     const NAMES: [&[u8]; 2] = [b"PRIVATE KEY-----", b"PRIVATE KEY BLOCK-----"];
     const ALGORITHM: usize = 24;
     for kind in 0..=behind.len().min(ALGORITHM) {
         for name in NAMES {
             if behind[kind..].starts_with(name) {
-                return Seen::Key { end: prefix + kind + name.len() };
+                return ShapeMatch::Key { end: prefix + kind + name.len() };
             }
             if !ends && name.starts_with(&behind[kind..]) {
-                return Seen::More;
+                return ShapeMatch::More;
             }
         }
         match behind.get(kind) {
             Some(b'A'..=b'Z' | b'0'..=b'9' | b' ') => {}
-            _ => return Seen::Nothing,
+            _ => return ShapeMatch::Nothing,
         }
     }
-    Seen::Nothing
+    ShapeMatch::Nothing
 }
 
 /// The arrow that agents print between a number and its line.

@@ -6,8 +6,10 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use super::Kind;
-use crate::text::escape::{Found, Spelled, Spelling, introduces, is_invisible, sequence, spelled};
+use super::StreamKind;
+use crate::text::escape::{
+    EscapeMatch, Spelled, Spelling, introduces, is_invisible, sequence, spelled,
+};
 
 /// The longest sequence that is seen through in a stream, in bytes. More is not held back.
 const LONGEST: usize = 4096;
@@ -35,7 +37,7 @@ pub(super) struct Unit {
 /// Tells what is visible in bytes that come in pieces.
 #[derive(Debug)]
 pub(super) struct Lens {
-    kind: Kind,
+    kind: StreamKind,
     /// What only the next bytes can tell.
     rest: Vec<u8>,
     /// How many visible bytes there were.
@@ -53,7 +55,7 @@ enum Part {
 }
 
 impl Lens {
-    pub(super) fn new(kind: Kind) -> Self {
+    pub(super) fn new(kind: StreamKind) -> Self {
         Self { kind, rest: vec![], seen: 0, units: VecDeque::new() }
     }
 
@@ -147,7 +149,7 @@ impl Lens {
 
 /// A text as it is looked for.
 pub(super) fn seen(text: &[u8]) -> Vec<u8> {
-    Lens::new(Kind::Text).see(text, true).into_owned()
+    Lens::new(StreamKind::Text).see(text, true).into_owned()
 }
 
 /// The bytes at which something may begin that is seen in another way.
@@ -162,8 +164,8 @@ static BEGINNINGS: [bool; 256] = {
     is
 };
 
-fn part(bytes: &[u8], kind: Kind, ends: bool) -> Part {
-    let spelling = if kind == Kind::Json { Spelling::Json } else { Spelling::Bytes };
+fn part(bytes: &[u8], kind: StreamKind, ends: bool) -> Part {
+    let spelling = if kind == StreamKind::Json { Spelling::Json } else { Spelling::Bytes };
     let part = match bytes[0] {
         b'\\' => return escaped(bytes, kind, ends),
         b'&' => return entity(bytes, ends),
@@ -205,23 +207,23 @@ fn letter(bytes: &[u8]) -> Option<Result<(u32, usize), ()>> {
 fn hidden(bytes: &[u8], letter: u32, length: usize, spelling: Spelling) -> Part {
     if introduces(letter) {
         return match sequence(bytes, letter, length, spelling, LONGEST) {
-            Found::Length(length) => Part::Gap(length),
-            Found::More => Part::More,
-            Found::No => Part::Gap(length),
+            EscapeMatch::Length(length) => Part::Gap(length),
+            EscapeMatch::More => Part::More,
+            EscapeMatch::No => Part::Gap(length),
         };
     }
     if is_invisible(letter) { Part::Gap(length) } else { Part::Plain(length) }
 }
 
 /// What begins with a backslash.
-fn escaped(bytes: &[u8], kind: Kind, ends: bool) -> Part {
+fn escaped(bytes: &[u8], kind: StreamKind, ends: bool) -> Part {
     match spelled(bytes) {
         Spelled::More if ends => Part::Plain(1),
         Spelled::More => Part::More,
         Spelled::No(run) => Part::Plain(run),
         Spelled::Short(b'/', run) => Part::Letter(b'/', run + 1),
         // In other texts this may be a path, and its letters part of a secret.
-        Spelled::Short(b'b' | b'f' | b'r', run) if kind == Kind::Json && run % 2 == 1 => {
+        Spelled::Short(b'b' | b'f' | b'r', run) if kind == StreamKind::Json && run % 2 == 1 => {
             match run {
                 1 => Part::Gap(2),
                 run => Part::Plain(run - 1),

@@ -53,7 +53,7 @@ enum Needs {
 }
 
 /// What a shape sees at a place.
-pub(super) enum Seen {
+pub(super) enum ShapeMatch {
     Nothing,
     More,
     Token {
@@ -251,10 +251,16 @@ impl Needs {
 impl Shape {
     /// What is at the beginning of `rest`, which follows on the bytes `before`. Something invisible is
     /// before the byte `gap`: a token may end there or go on.
-    pub(super) fn at(&self, before: [u8; 2], rest: &[u8], gap: Option<usize>, ends: bool) -> Seen {
+    pub(super) fn at(
+        &self,
+        before: [u8; 2],
+        rest: &[u8],
+        gap: Option<usize>,
+        ends: bool,
+    ) -> ShapeMatch {
         let Some(behind) = rest.strip_prefix(self.prefix) else {
             let more = !ends && self.prefix.starts_with(rest);
-            return if more { Seen::More } else { Seen::Nothing };
+            return if more { ShapeMatch::More } else { ShapeMatch::Nothing };
         };
         let gap = gap.and_then(|gap| gap.checked_sub(self.prefix.len()));
         match self.how {
@@ -275,40 +281,40 @@ impl Shape {
         keep: usize,
         (length, needs): (Length, Needs),
         ends: bool,
-    ) -> Seen {
+    ) -> ShapeMatch {
         let class = self.class.unwrap_or(word);
         // The middle of another word; but `\n` of JSON is none.
         if word(self.prefix[0]) && word(before[1]) && before[0] != b'\\' {
-            return Seen::Nothing;
+            return ShapeMatch::Nothing;
         }
         let part = &behind[..behind.len().min(MOST)];
         let found = part.iter().position(|byte| !class(*byte)).unwrap_or(part.len());
         if found == behind.len() && found < MOST && !ends {
-            return Seen::More;
+            return ShapeMatch::More;
         }
         let is = |count: usize| length.allows(count) && needs.are_met_by(&behind[..count]);
         let end = |count: usize| self.prefix.len() + count;
         match gap {
-            _ if is(found) => Seen::Token { keep, end: end(found) },
-            Some(gap) if gap < found && is(gap) => Seen::Cut { keep, end: end(gap) },
-            _ => Seen::Nothing,
+            _ if is(found) => ShapeMatch::Token { keep, end: end(found) },
+            Some(gap) if gap < found && is(gap) => ShapeMatch::Cut { keep, end: end(gap) },
+            _ => ShapeMatch::Nothing,
         }
     }
 }
 
-fn login(behind: &[u8], prefix: usize, ends: bool) -> Seen {
+fn login(behind: &[u8], prefix: usize, ends: bool) -> ShapeMatch {
     let part = &behind[..behind.len().min(MOST)];
     let is_in = |byte: &u8| byte.is_ascii_graphic() && !b"\"'\\/@<>`,;()".contains(byte);
     let length = part.iter().position(|byte| !is_in(byte)).unwrap_or(part.len());
     if length == behind.len() && length < MOST && !ends {
-        return Seen::More;
+        return ShapeMatch::More;
     }
     let colon = part[..length].iter().position(|byte| *byte == b':');
     match (colon, part.get(length)) {
         (Some(colon), Some(b'@')) if colon + 1 < length => {
-            Seen::Token { keep: prefix, end: prefix + length }
+            ShapeMatch::Token { keep: prefix, end: prefix + length }
         }
-        _ => Seen::Nothing,
+        _ => ShapeMatch::Nothing,
     }
 }
 

@@ -10,11 +10,11 @@ fn secrets() -> Secrets {
     Secrets::new([VALUE, "short", "zebra-zebra-1234"])
 }
 
-fn whole(secrets: &Secrets, kind: Kind, text: &[u8]) -> Vec<u8> {
+fn whole(secrets: &Secrets, kind: StreamKind, text: &[u8]) -> Vec<u8> {
     in_pieces(secrets, kind, &[text])
 }
 
-fn in_pieces(secrets: &Secrets, kind: Kind, pieces: &[&[u8]]) -> Vec<u8> {
+fn in_pieces(secrets: &Secrets, kind: StreamKind, pieces: &[&[u8]]) -> Vec<u8> {
     let (mut stream, mut out) = (secrets.stream(kind), vec![]);
     for piece in pieces {
         stream.feed(piece, &mut out);
@@ -96,13 +96,13 @@ fn a_private_key_goes_with_all_of_its_lines() {
     // As text in JSON, and cut off in it: what follows stays whole.
     for text in [PEM.to_owned(), PEM[..60].to_owned(), format!("{} \"q\"", &PEM[..70])] {
         let json = serde_json::json!({ "a": text, "b": { "c": text } }).to_string();
-        let out = String::from_utf8(whole(&secrets, Kind::Json, json.as_bytes())).unwrap();
+        let out = String::from_utf8(whole(&secrets, StreamKind::Json, json.as_bytes())).unwrap();
         let read: serde_json::Value = serde_json::from_str(&out).unwrap();
         assert!(read["a"].as_str().unwrap().starts_with(MARK), "{out}");
         assert!(!out.contains("MIIE"), "{out}");
     }
     let quoted = format!("{{\"a\":\"{}\\\"b\\\"\"}}", PEM[..31].replace('\n', "\\n"));
-    let out = whole(&secrets, Kind::Json, quoted.as_bytes());
+    let out = whole(&secrets, StreamKind::Json, quoted.as_bytes());
     assert_eq!(String::from_utf8(out).unwrap(), r#"{"a":"[redacted]\"b\""}"#);
     let talk = "the line -----BEGIN PRIVATE KEY----- begins it, and -----END PRIVATE KEY----- ends";
     assert!(secrets.redact(talk).contains(" begins it, and "));
@@ -186,7 +186,7 @@ fn the_mark_tears_no_escape_apart() {
     ] {
         for cut in 0..line.len() {
             let (a, b) = line.as_bytes().split_at(cut);
-            let out = in_pieces(&secrets, Kind::Json, &[a, b]);
+            let out = in_pieces(&secrets, StreamKind::Json, &[a, b]);
             let read: Result<serde_json::Value, _> = serde_json::from_slice(&out);
             assert!(read.is_ok(), "{}", String::from_utf8_lossy(&out));
             assert!(out.windows(MARK.len()).any(|part| part == MARK.as_bytes()));
@@ -197,7 +197,7 @@ fn the_mark_tears_no_escape_apart() {
 #[test]
 fn nothing_is_held_back_that_cannot_become_a_secret() {
     let (secrets, mut out) = (secrets(), vec![]);
-    let mut stream = secrets.stream(Kind::Json);
+    let mut stream = secrets.stream(StreamKind::Json);
     stream.feed(b"{\"type\":\"x\"}\n", &mut out);
     assert_eq!(stream.held(), 0);
     stream.feed(b"abc hunter2-H", &mut out);
@@ -272,7 +272,7 @@ fn colors_stay_and_the_secret_between_them_goes() {
 #[test]
 fn megabytes_of_nothing_are_not_held_back() {
     let (secrets, mut out) = (secrets(), vec![]);
-    let mut stream = secrets.stream(Kind::Text);
+    let mut stream = secrets.stream(StreamKind::Text);
     stream.feed(b"z", &mut out);
     for _ in 0..300 {
         stream.feed(&[0; 1024], &mut out);
@@ -388,11 +388,11 @@ proptest! {
         let text = format!("({text})");
         let clean = secrets.redact(&text).into_owned();
         prop_assert!(!printable(&clean).contains(&secret), "{:?}", clean);
-        let stream = whole(&secrets, Kind::Text, text.as_bytes());
+        let stream = whole(&secrets, StreamKind::Text, text.as_bytes());
         let stream = String::from_utf8(stream).unwrap();
         prop_assert!(!printable(&stream).contains(&secret), "{:?}", stream);
         let line = serde_json::json!({ "text": text }).to_string();
-        let line = whole(&secrets, Kind::Json, line.as_bytes());
+        let line = whole(&secrets, StreamKind::Json, line.as_bytes());
         let read: serde_json::Value = serde_json::from_slice(&line).unwrap();
         let read = printable(read["text"].as_str().unwrap()).into_owned();
         prop_assert!(!read.contains(&secret), "{}", String::from_utf8_lossy(&line));
@@ -404,7 +404,7 @@ proptest! {
         cuts in prop::collection::vec(0usize..400, 0..12),
         json in any::<bool>(),
     ) {
-        let (secrets, kind) = (secrets(), if json { Kind::Json } else { Kind::Text });
+        let (secrets, kind) = (secrets(), if json { StreamKind::Json } else { StreamKind::Text });
         let mut cuts: Vec<usize> = cuts.into_iter().map(|at| at.min(bytes.len())).collect();
         cuts.extend([0, bytes.len()]);
         cuts.sort_unstable();
@@ -430,7 +430,7 @@ proptest! {
         let texts: Vec<String> =
             texts.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect();
         let line = serde_json::json!({ "a": texts, "b": { "c": 1 } }).to_string();
-        let out = whole(&secrets(), Kind::Json, line.as_bytes());
+        let out = whole(&secrets(), StreamKind::Json, line.as_bytes());
         let read: Result<serde_json::Value, _> = serde_json::from_slice(&out);
         prop_assert!(read.is_ok(), "{}", String::from_utf8_lossy(&out));
     }

@@ -123,7 +123,7 @@ pub fn sections(doc: &PlanDoc) -> Result<(Vec<Section>, Vec<String>), SectionErr
 fn circle(sections: &[Section]) -> Option<Vec<usize>> {
     /// Whether a section is on the current path of the search, or was visited before.
     #[derive(Clone, Copy, PartialEq)]
-    enum Seen {
+    enum VisitState {
         Not,
         OnTheWay,
         Done,
@@ -131,27 +131,27 @@ fn circle(sections: &[Section]) -> Option<Vec<usize>> {
     fn walk(
         at: usize,
         sections: &[Section],
-        seen: &mut [Seen],
+        seen: &mut [VisitState],
         way: &mut Vec<usize>,
     ) -> Option<Vec<usize>> {
         match seen[at] {
-            Seen::Done => return None,
-            Seen::OnTheWay => {
+            VisitState::Done => return None,
+            VisitState::OnTheWay => {
                 let from = way.iter().position(|before| *before == at).unwrap_or(0);
                 let mut circle = way[from..].to_vec();
                 circle.push(at);
                 return Some(circle);
             }
-            Seen::Not => {}
+            VisitState::Not => {}
         }
-        seen[at] = Seen::OnTheWay;
+        seen[at] = VisitState::OnTheWay;
         way.push(at);
         let found = sections[at].needs.iter().find_map(|need| walk(*need, sections, seen, way));
         way.pop();
-        seen[at] = Seen::Done;
+        seen[at] = VisitState::Done;
         found
     }
-    let mut seen = vec![Seen::Not; sections.len()];
+    let mut seen = vec![VisitState::Not; sections.len()];
     (0..sections.len()).find_map(|at| walk(at, sections, &mut seen, &mut Vec::new()))
 }
 

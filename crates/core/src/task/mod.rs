@@ -18,7 +18,7 @@ pub use graph::{
     satisfies,
 };
 pub use refusal::Refusal;
-pub use status::{Shown, Status, StatusFilter, UnknownStatus};
+pub use status::{ShownStatus, Status, StatusFilter, UnknownStatus};
 
 use crate::ids::{FeatureName, TaskId};
 use crate::text::Title;
@@ -117,7 +117,7 @@ impl Task {
     }
 
     /// Its status as shown to users.
-    pub fn shown(&self) -> Shown {
-        Shown::of(self.status, self.neighbors.open_blockers)
+    pub fn shown(&self) -> ShownStatus {
+        ShownStatus::of(self.status, self.neighbors.open_blockers)
     }
 }

@@ -71,7 +71,7 @@ impl Status {
 /// The word that users see.
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(Shown::of(*self, 0).as_str())
+        f.pad(ShownStatus::of(*self, 0).as_str())
     }
 }
 
@@ -113,7 +113,7 @@ impl fmt::Display for UnknownStatus {
 
 /// The status as shown to users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Shown {
+pub enum ShownStatus {
     /// Pending, and no blocker in the way.
     Open,
     /// Pending, with an unfinished blocker.
@@ -130,7 +130,7 @@ pub enum Shown {
     Deleted,
 }
 
-impl Shown {
+impl ShownStatus {
     /// The word for a status and a number of unfinished blockers.
     pub const fn of(status: Status, open_blockers: u32) -> Self {
         match status {
@@ -158,7 +158,7 @@ impl Shown {
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for ShownStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -178,7 +178,7 @@ impl StatusFilter {
     pub fn admits(self, status: Status, open_blockers: u32) -> bool {
         match self {
             Self::Stored(wanted) => status == wanted,
-            Self::Blocked => Shown::of(status, open_blockers) == Shown::Blocked,
+            Self::Blocked => ShownStatus::of(status, open_blockers) == ShownStatus::Blocked,
         }
     }
 }

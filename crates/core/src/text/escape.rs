@@ -4,7 +4,7 @@
 
 /// What begins at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum EscapeMatch {
     /// No sequence, or one that does not end on its line: only its first letter vanishes.
     No,
     /// Only the next bytes can tell.
@@ -43,27 +43,27 @@ pub(crate) fn sequence(
     from: usize,
     spelling: Spelling,
     most: usize,
-) -> Found {
+) -> EscapeMatch {
     match introducer {
         0x1b => match bytes.get(from) {
-            None => Found::More,
+            None => EscapeMatch::More,
             Some(b'[') => parameters(bytes, from + 1, spelling, most),
             Some(b']' | b'P' | b'X' | b'^' | b'_') => string(bytes, from + 1, spelling, most),
             Some(_) => short(bytes, from, spelling, most),
         },
         0x9b => parameters(bytes, from, spelling, most),
         letter if introduces(letter) => string(bytes, from, spelling, most),
-        _ => Found::No,
+        _ => EscapeMatch::No,
     }
 }
 
 /// Parameters, intermediates and one final byte.
-fn parameters(bytes: &[u8], from: usize, spelling: Spelling, most: usize) -> Found {
+fn parameters(bytes: &[u8], from: usize, spelling: Spelling, most: usize) -> EscapeMatch {
     ends_with(bytes, from, (spelling, most), b' '..=b'?', b'@'..=b'~')
 }
 
 /// Intermediates and one final byte.
-fn short(bytes: &[u8], from: usize, spelling: Spelling, most: usize) -> Found {
+fn short(bytes: &[u8], from: usize, spelling: Spelling, most: usize) -> EscapeMatch {
     ends_with(bytes, from, (spelling, most), b' '..=b'/', b'0'..=b'~')
 }
 
@@ -73,38 +73,38 @@ fn ends_with(
     (spelling, most): (Spelling, usize),
     inside: std::ops::RangeInclusive<u8>,
     last: std::ops::RangeInclusive<u8>,
-) -> Found {
+) -> EscapeMatch {
     for (at, byte) in bytes.iter().enumerate().skip(from) {
         let quoted = spelling == Spelling::Json && matches!(byte, b'"' | b'\\');
         if at >= most || quoted {
-            return Found::No;
+            return EscapeMatch::No;
         }
         if !inside.contains(byte) {
-            return if last.contains(byte) { Found::Length(at + 1) } else { Found::No };
+            return if last.contains(byte) { EscapeMatch::Length(at + 1) } else { EscapeMatch::No };
         }
     }
-    Found::More
+    EscapeMatch::More
 }
 
 /// Any text up to the string terminator or a bell.
-fn string(bytes: &[u8], from: usize, spelling: Spelling, most: usize) -> Found {
+fn string(bytes: &[u8], from: usize, spelling: Spelling, most: usize) -> EscapeMatch {
     let mut at = from;
     while let Some(byte) = bytes.get(at) {
         if at >= most {
-            return Found::No;
+            return EscapeMatch::No;
         }
         let (letter, length) = match (byte, spelling) {
             (0xc2, _) => match bytes.get(at + 1) {
                 Some(0x9c) => (0x9c, 2),
                 Some(_) => (0x20, 1),
-                None => return Found::More,
+                None => return EscapeMatch::More,
             },
             // The string of JSON ends here, and the sequence with it.
-            (b'"', Spelling::Json) => return Found::No,
+            (b'"', Spelling::Json) => return EscapeMatch::No,
             (b'\\', Spelling::Json) => match spelled(&bytes[at..]) {
-                Spelled::More => return Found::More,
+                Spelled::More => return EscapeMatch::More,
                 Spelled::Letter(letter, length) => (letter, length),
-                Spelled::Short(b'n', _) => return Found::No,
+                Spelled::Short(b'n', _) => return EscapeMatch::No,
                 Spelled::Short(_, length) => (0x20, length + 1),
                 Spelled::No(length) => (0x20, length),
             },
@@ -112,26 +112,26 @@ fn string(bytes: &[u8], from: usize, spelling: Spelling, most: usize) -> Found {
         };
         at += length;
         match letter {
-            0x07 | 0x9c => return Found::Length(at),
-            0x0a => return Found::No,
+            0x07 | 0x9c => return EscapeMatch::Length(at),
+            0x0a => return EscapeMatch::No,
             0x1b => return backslash(bytes, at, spelling),
             _ => {}
         }
     }
-    Found::More
+    EscapeMatch::More
 }
 
 /// The backslash that ends a string, behind its escape letter.
-fn backslash(bytes: &[u8], at: usize, spelling: Spelling) -> Found {
+fn backslash(bytes: &[u8], at: usize, spelling: Spelling) -> EscapeMatch {
     match (bytes.get(at), spelling) {
-        (None, _) => Found::More,
-        (Some(b'\\'), Spelling::Bytes) => Found::Length(at + 1),
+        (None, _) => EscapeMatch::More,
+        (Some(b'\\'), Spelling::Bytes) => EscapeMatch::Length(at + 1),
         (Some(b'\\'), Spelling::Json) => match bytes.get(at + 1) {
-            None => Found::More,
-            Some(b'\\') => Found::Length(at + 2),
-            Some(_) => Found::No,
+            None => EscapeMatch::More,
+            Some(b'\\') => EscapeMatch::Length(at + 2),
+            Some(_) => EscapeMatch::No,
         },
-        _ => Found::No,
+        _ => EscapeMatch::No,
     }
 }
 

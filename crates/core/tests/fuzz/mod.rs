@@ -1,7 +1,7 @@
 //! Changes plans at random and checks what must hold for any text.
 
 use ralph_core::plan::markdown::{
-    AttemptNote, Kind, Known, LogRow, apply, content_ids, identify, inverse, printed, read,
+    AttemptNote, Known, LogRow, PlanKind, apply, content_ids, identify, inverse, printed, read,
 };
 
 /// Real-looking plans, with the names of their files.
@@ -107,8 +107,8 @@ fn mutated(random: &mut Random) -> String {
 pub(crate) fn round(random: &mut Random) {
     let text = mutated(random);
     assert_eq!(apply(&text, &[]).as_deref(), Ok(text.as_str()));
-    let found = Kind::of("plan.md", &text);
-    for kind in [Kind::Branches, Kind::Progress, Kind::Checklist] {
+    let found = PlanKind::of("plan.md", &text);
+    for kind in [PlanKind::Branches, PlanKind::Progress, PlanKind::Checklist] {
         let Ok(doc) = read(kind, &text) else { continue };
         for (index, item) in doc.items.iter().enumerate() {
             assert!(item.span.end <= text.len() && !item.title.trim().is_empty(), "{text:?}");
@@ -145,7 +145,7 @@ pub(crate) fn round(random: &mut Random) {
             let paired = pairs.items.iter().flatten().count();
             assert_eq!(paired + pairs.gone.len(), known.len(), "{text:?}");
         }
-        if kind == Kind::Progress {
+        if kind == PlanKind::Progress {
             progress(random, &text, found == kind);
         }
     }
@@ -153,7 +153,7 @@ pub(crate) fn round(random: &mut Random) {
 
 /// What is written into a progress file leaves its tasks alone.
 fn progress(random: &mut Random, text: &str, is_progress: bool) {
-    let Ok(doc) = read(Kind::Progress, text) else { return };
+    let Ok(doc) = read(PlanKind::Progress, text) else { return };
     let titles: Vec<&str> = doc.items.iter().map(|item| item.title.as_str()).collect();
     let note = AttemptNote { iteration: 9, tried: "t".into(), result: "r".into(), next: None };
     let row = LogRow { iteration: 9, notes: "a | b".into(), ..LogRow::default() };
@@ -166,7 +166,7 @@ fn progress(random: &mut Random, text: &str, is_progress: bool) {
         let after = apply(text, &edits).unwrap_or_else(|e| panic!("{e}: {text:?}"));
         let back = inverse(text, &edits).and_then(|back| apply(&after, &back));
         assert_eq!(back.as_deref(), Ok(text));
-        let read = read(Kind::Progress, &after).unwrap_or_else(|e| panic!("{e}: {after:?}"));
+        let read = read(PlanKind::Progress, &after).unwrap_or_else(|e| panic!("{e}: {after:?}"));
         let now: Vec<&str> = read.items.iter().map(|item| item.title.as_str()).collect();
         assert_eq!(now, titles, "{text:?} became {after:?}");
     }

@@ -17,9 +17,9 @@ mod decoder;
 mod ends;
 mod json;
 mod message;
+mod stream_line;
 #[cfg(test)]
 mod tests;
-mod wire;
 
 use std::path::Path;
 

@@ -18,7 +18,7 @@ mod tests;
 use ralph_core::Timestamp;
 use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Usage};
 
-use self::protocol::Said;
+use self::protocol::ScriptEvent;
 use super::text::one_line;
 use super::unfinished::unfinished;
 use super::{Agent, Decoder, PromptBy, SessionSpec};
@@ -94,7 +94,7 @@ struct ScriptDecoder {
 
 impl Decoder for ScriptDecoder {
     fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> LineEffect {
-        let said = match serde_json::from_slice::<Said>(line) {
+        let said = match serde_json::from_slice::<ScriptEvent>(line) {
             Ok(said) if !cut => said,
             _ => {
                 self.unreadable += u64::from(!line.is_empty());
@@ -102,26 +102,26 @@ impl Decoder for ScriptDecoder {
             }
         };
         match said {
-            Said::Started { version } => {
+            ScriptEvent::Started { version } => {
                 events.push(AgentEvent::Started { model: None, version: Some(version) });
             }
-            Said::Say { text } => {
+            ScriptEvent::Say { text } => {
                 self.text.clone_from(&text);
                 events.push(AgentEvent::Text { text });
             }
-            Said::Think { text } => events.push(AgentEvent::Thinking { text }),
-            Said::ToolStarted { id, name, input } => {
+            ScriptEvent::Think { text } => events.push(AgentEvent::Thinking { text }),
+            ScriptEvent::ToolStarted { id, name, input } => {
                 events.push(AgentEvent::ToolStarted { id, name, input });
             }
-            Said::ToolEnded { id, is_error, text } => {
+            ScriptEvent::ToolEnded { id, is_error, text } => {
                 events.push(AgentEvent::ToolEnded { id, is_error, text });
             }
-            Said::Usage { usage } => self.usage = self.usage.plus(usage),
-            Said::Limit { resets_at_ms } => {
+            ScriptEvent::Usage { usage } => self.usage = self.usage.plus(usage),
+            ScriptEvent::Limit { resets_at_ms } => {
                 self.limit = Some(Timestamp::from_millis(resets_at_ms));
             }
-            Said::Refused { why } => self.refused = Some(why),
-            Said::Result { duration_ms } => {
+            ScriptEvent::Refused { why } => self.refused = Some(why),
+            ScriptEvent::Result { duration_ms } => {
                 self.is_told = true;
                 let duration_ms = Some(duration_ms);
                 events.push(AgentEvent::Result { duration_ms, usage: self.usage });

@@ -25,7 +25,7 @@ mod transport;
 mod transport_report;
 
 pub(crate) use manual::quoted;
-pub use remote_forge::{Place, RemoteForge, Retry};
+pub use remote_forge::{ForgeContext, RemoteForge, Retry};
 pub(crate) use transport::paused;
 pub use transport_report::TransportReport;
 

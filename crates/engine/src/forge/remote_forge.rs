@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
 use ralph_core::forge::{
-    Address, Feedback, ForgeKind, HostEntry, Merged, Pull, PullState, Route, Said, Source, merge,
-    without_credentials,
+    Address, Feedback, ForgeEntry, ForgeKind, HostEntry, Merged, Pull, PullState, Route, Source,
+    merge, without_credentials,
 };
 use ralph_core::text::printable_line;
 use serde_json::Value;
@@ -28,14 +28,14 @@ const MOMENT: Duration = Duration::from_secs(30);
 
 /// Where requests are made from.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct ForgeContext {
     /// The worktree.
     pub folder: PathBuf,
     /// What the programs find in their environment: the user's own.
     pub environment: Vec<(OsString, OsString)>,
     /// The servers that the user's settings name.
     pub hosts: Vec<HostEntry>,
-    /// How long one request may take; see [`Place::PATIENCE`].
+    /// How long one request may take; see [`ForgeContext::PATIENCE`].
     pub patience: Duration,
     /// How temporary failures are retried.
     pub retry: Retry,
@@ -59,7 +59,7 @@ impl Default for Retry {
     }
 }
 
-impl Place {
+impl ForgeContext {
     /// How long one request should take at most.
     pub const PATIENCE: Duration = Duration::from_secs(60);
 }
@@ -67,7 +67,7 @@ impl Place {
 /// The server of a remote, by the first transport that works.
 #[derive(Debug)]
 pub struct RemoteForge {
-    place: Place,
+    place: ForgeContext,
     push_remote: String,
     pr_remote: String,
 }
@@ -83,7 +83,7 @@ pub(super) enum Destination {
 
 /// What is wanted, where, and by which transport.
 struct Errand<'a> {
-    place: &'a Place,
+    place: &'a ForgeContext,
     transport: &'a Transport,
     route: &'a Route,
     about: About<'a>,
@@ -91,11 +91,11 @@ struct Errand<'a> {
 
 impl RemoteForge {
     /// Branches are pushed to `push_remote`, and their pull requests are on `pr_remote`.
-    pub const fn new(place: Place, push_remote: String, pr_remote: String) -> Self {
+    pub const fn new(place: ForgeContext, push_remote: String, pr_remote: String) -> Self {
         Self { place, push_remote, pr_remote }
     }
 
-    pub(super) const fn place(&self) -> &Place {
+    pub(super) const fn place(&self) -> &ForgeContext {
         &self.place
     }
 
@@ -125,7 +125,7 @@ impl RemoteForge {
 
     /// The address with the name that the user's ssh settings put in the place of an alias.
     fn resolved(&self, address: Address) -> Result<Address, ForgeError> {
-        let Place { hosts, environment, stop, .. } = &self.place;
+        let ForgeContext { hosts, environment, stop, .. } = &self.place;
         if !address.by_ssh || Server::of(&address.host, hosts, environment)?.is_some() {
             return Ok(address);
         }
@@ -322,9 +322,9 @@ impl Errand<'_> {
                 let reply = self.transport.ask(&Request::get(path), &self.about, self.place)?;
                 for said in source.read(self.route, &reply.body) {
                     match said {
-                        Said::Check(check) => feedback.checks.push(check),
-                        Said::Comment(comment) => feedback.comments.push(comment),
-                        Said::More(source) => left.push_back(source),
+                        ForgeEntry::Check(check) => feedback.checks.push(check),
+                        ForgeEntry::Comment(comment) => feedback.comments.push(comment),
+                        ForgeEntry::More(source) => left.push_back(source),
                     }
                 }
                 if !reply.has_more {

@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 use tokio::sync::watch;
 
 use super::answer::{About, Answer, Log, Reply, short};
-use super::remote_forge::Place;
+use super::remote_forge::ForgeContext;
 use super::server::{Server, Token, token_variables};
 use crate::agents::set;
 use crate::host::host;
@@ -58,7 +58,7 @@ impl Transport {
     /// is unknown.
     pub(super) fn to(
         address: &Address,
-        place: &Place,
+        place: &ForgeContext,
     ) -> Result<Option<(ForgeKind, Self)>, ForgeError> {
         let server = Server::of(&address.host, &place.hosts, &place.environment)?;
         let mut why = vec![];
@@ -116,7 +116,7 @@ impl Transport {
         &self,
         request: &Request,
         about: &About<'_>,
-        place: &Place,
+        place: &ForgeContext,
     ) -> Result<Reply, ForgeError> {
         again(place, || self.ask_once(request, about, place, |answer| answer.good(about)))
     }
@@ -126,7 +126,7 @@ impl Transport {
         &self,
         request: &Request,
         about: &About<'_>,
-        place: &Place,
+        place: &ForgeContext,
     ) -> Result<String, ForgeError> {
         again(place, || {
             let found = self.ask_once(request, about, place, |answer| answer.log(about))?;
@@ -154,7 +154,7 @@ impl Transport {
         &self,
         request: &Request,
         about: &About<'_>,
-        place: &Place,
+        place: &ForgeContext,
         read: impl FnOnce(Answer) -> Result<T, ForgeError>,
     ) -> Result<T, ForgeError> {
         let host = &about.address.host;
@@ -171,7 +171,7 @@ impl Transport {
 
 /// Runs it, and retries temporary failures.
 fn again<T>(
-    place: &Place,
+    place: &ForgeContext,
     mut ask: impl FnMut() -> Result<T, ForgeError>,
 ) -> Result<T, ForgeError> {
     let mut pauses = place.retry.pauses.iter();
@@ -211,7 +211,7 @@ pub(crate) fn paused(pause: Duration, mut stop: watch::Receiver<Stop>) -> bool {
 fn meaning<T>(
     done: &Captured,
     about: &About<'_>,
-    place: &Place,
+    place: &ForgeContext,
     read: impl FnOnce(Answer) -> Result<T, ForgeError>,
 ) -> Result<T, ForgeError> {
     let host = &about.address.host;
@@ -256,7 +256,11 @@ fn complaint(stderr: &str) -> String {
 }
 
 /// `None` when `gh` is logged in to the server, else why not.
-fn logged_in(gh: &PathBuf, address: &Address, place: &Place) -> Result<Option<String>, ForgeError> {
+fn logged_in(
+    gh: &PathBuf,
+    address: &Address,
+    place: &ForgeContext,
+) -> Result<Option<String>, ForgeError> {
     let args = ["auth", "status", "--hostname", &address.host];
     let spec = gh_spec(gh, &args, vec![], address, place);
     let done = capture(&spec, place.patience, place.stop.clone());
@@ -277,7 +281,7 @@ fn logged_in(gh: &PathBuf, address: &Address, place: &Place) -> Result<Option<St
     }
 }
 
-fn gh_call(gh: &PathBuf, about: &About<'_>, request: &Request, place: &Place) -> Captured {
+fn gh_call(gh: &PathBuf, about: &About<'_>, request: &Request, place: &ForgeContext) -> Captured {
     let host = &about.address.host;
     let mut args = vec!["api", "--hostname", host, "--method", request.method, "--include"];
     for header in ForgeKind::GitHub.row().headers {
@@ -299,7 +303,7 @@ fn gh_spec(
     args: &[&str],
     stdin: Vec<u8>,
     address: &Address,
-    place: &Place,
+    place: &ForgeContext,
 ) -> CommandSpec {
     let server = Server::of(&address.host, &place.hosts, &place.environment);
     let for_it = server.ok().flatten().map(|server| server.variables).unwrap_or_default();
@@ -326,7 +330,7 @@ fn curl_call(
     server: &Server,
     token: &Token,
     request: &Request,
-    place: &Place,
+    place: &ForgeContext,
 ) -> Result<Captured, ForgeError> {
     let failed = |error: std::io::Error| ForgeError::Local {
         what: "a temporary file".to_owned(),
@@ -344,7 +348,7 @@ fn curl_call(
     Ok(curl_run(curl, stdin, place))
 }
 
-fn curl_run(curl: &PathBuf, config: String, place: &Place) -> Captured {
+fn curl_run(curl: &PathBuf, config: String, place: &ForgeContext) -> Captured {
     let spec = CommandSpec {
         program: curl.into(),
         // The user's curl settings could print the token, or send it to another server.

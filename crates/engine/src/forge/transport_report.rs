@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use ralph_core::forge::{Address, ForgeKind};
 
 use super::answer::About;
-use super::remote_forge::{Place, RemoteForge};
+use super::remote_forge::{ForgeContext, RemoteForge};
 use super::server::Server;
 use super::transport::{Request, program};
 use crate::ports::ForgeError;
@@ -39,7 +39,7 @@ impl RemoteForge {
     /// Finds the transport that ralph would use, without a request.
     pub fn transport_report(&self) -> Result<TransportReport, ForgeError> {
         let (_, address) = self.addresses()?;
-        let Place { environment, hosts, .. } = self.place();
+        let ForgeContext { environment, hosts, .. } = self.place();
         let environment: &[(OsString, OsString)] = environment;
         let server = Server::of(&address.host, hosts, environment)?;
         let kind = server.as_ref().map(|server| server.kind);
@@ -58,7 +58,7 @@ impl RemoteForge {
 
     /// Asks the server for the repository, by the transport of pull requests. Says by which.
     pub fn reach(&self) -> Result<String, ForgeError> {
-        let place: &Place = self.place();
+        let place: &ForgeContext = self.place();
         let (route, transport) = self.reached()?;
         let about = About::of(&route, &transport, "", "");
         let request = Request::get(route.list("", 1));

@@ -9,7 +9,7 @@ use ralph_core::view::Message;
 use crate::agents::set;
 use crate::process::CommandSpec;
 
-use super::Place;
+use super::ChannelContext;
 
 /// Shows what it is given as arguments, so that no text becomes a part of the script.
 const OSASCRIPT: [&str; 6] = [
@@ -63,7 +63,7 @@ impl Channel {
     }
 
     /// The program that delivers `message`; `None` where none is needed.
-    pub(super) fn command(&self, message: &Message, place: &Place) -> Option<CommandSpec> {
+    pub(super) fn command(&self, message: &Message, place: &ChannelContext) -> Option<CommandSpec> {
         let mut env = place.environment.clone();
         let json = || serde_json::to_vec(message).unwrap_or_default();
         let (program, args, stdin): (OsString, Vec<OsString>, Vec<u8>) = match self {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     fn command(channel: &Channel, text: &str) -> (Vec<String>, String, CommandSpec) {
-        let place = Place {
+        let place = ChannelContext {
             root: "/".into(),
             folder: "/".into(),
             environment: vec![("LANG".into(), "C".into())],

@@ -23,7 +23,7 @@ const GRACE: Duration = Duration::from_millis(300);
 
 /// Where the programs of channels run.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct ChannelContext {
     /// The repository, by which processes are known after a crash.
     pub root: PathBuf,
     /// The folder that they run in.
@@ -80,7 +80,7 @@ impl Lane {
     }
 
     /// Delivers until the queue is closed and empty, or it is asked to stop.
-    pub(super) async fn work(&self, place: &Place, stop: watch::Receiver<Stop>) {
+    pub(super) async fn work(&self, place: &ChannelContext, stop: watch::Receiver<Stop>) {
         loop {
             let (next, closed) = {
                 let mut waiting = self.waiting();
@@ -109,7 +109,7 @@ impl Lane {
     async fn deliver(
         &self,
         message: &Message,
-        place: &Place,
+        place: &ChannelContext,
         stop: watch::Receiver<Stop>,
     ) -> Result<(), String> {
         let Some(command) = self.channel.command(message, place) else {
@@ -125,7 +125,7 @@ impl Lane {
 /// Runs a program; `Err` is why the delivery failed.
 async fn run(
     command: &CommandSpec,
-    place: &Place,
+    place: &ChannelContext,
     stop: watch::Receiver<Stop>,
 ) -> Result<(), String> {
     let watch = Watch {

@@ -16,5 +16,5 @@ mod lane;
 mod notifier;
 
 pub use channel::Channel;
-pub use lane::Place;
+pub use lane::ChannelContext;
 pub use notifier::{Notifier, Warn};

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::lane::Lane;
-use super::{Channel, Place};
+use super::{Channel, ChannelContext};
 use crate::process::Stop;
 
 /// How long deliveries may continue after the run.
@@ -39,7 +39,7 @@ impl Notifier {
     pub fn start(
         rules: NotificationRules,
         channels: Vec<Channel>,
-        place: Place,
+        place: ChannelContext,
         warn: Warn,
     ) -> Self {
         let lanes: Vec<_> = channels.into_iter().map(|one| Arc::new(Lane::new(one))).collect();
@@ -55,7 +55,7 @@ impl Notifier {
 }
 
 /// Runs all queues in parallel: one that hangs delays no other.
-fn deliver(lanes: Vec<Arc<Lane>>, place: Place, stop: &watch::Receiver<Stop>) {
+fn deliver(lanes: Vec<Arc<Lane>>, place: ChannelContext, stop: &watch::Receiver<Stop>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let Ok(runtime) = runtime else { return };
     let place = Arc::new(place);

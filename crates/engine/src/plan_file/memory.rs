@@ -10,7 +10,7 @@ use ralph_core::TaskId;
 use ralph_core::plan::markdown::{self, Edit, Known, PlanDoc};
 use serde::{Deserialize, Serialize};
 
-use super::left::Left;
+use super::removed_items::RemovedItem;
 use super::{PlanFile, Read};
 use crate::project::write_privately;
 use crate::untrusted;
@@ -25,7 +25,7 @@ pub struct Snapshot {
     /// The task that each item is, in their order.
     pub ids: Vec<TaskId>,
     /// Tasks that left the plan during a session and wait for the user.
-    pub left: Vec<Left>,
+    pub left: Vec<RemovedItem>,
     /// Tasks that wait because of their marks.
     pub held: Vec<TaskId>,
 }
@@ -75,7 +75,7 @@ struct Stored {
     session: bool,
     /// Tasks that left it during a session.
     #[serde(default)]
-    left: Vec<Left>,
+    left: Vec<RemovedItem>,
     /// Tasks that wait because of their marks.
     #[serde(default)]
     held: Vec<TaskId>,
@@ -110,7 +110,7 @@ impl PlanFile {
 
     /// The store keys of all plan files that runs in a worktree have used.
     pub fn all_known(worktree: &Path) -> Vec<String> {
-        let probe = Self::new(worktree, Path::new("x"), markdown::Kind::Checklist);
+        let probe = Self::new(worktree, Path::new("x"), markdown::PlanKind::Checklist);
         let entries = std::fs::read_dir(&probe.state).into_iter().flatten().flatten();
         let named = |entry: std::fs::DirEntry| {
             let bytes = untrusted::read_own(&entry.path(), LARGEST).ok()?;

@@ -12,7 +12,7 @@
 //! | `preview.rs` | what a run would find in the file, without changing anything |
 //! | `reconcile.rs` | brings tasks into the store, and outcomes into the file |
 //! | `marks.rs` | marks other than a tick: the user's, and those that a session set |
-//! | `left.rs` | tasks that disappeared from the file while a session ran |
+//! | `removed_items.rs` | tasks that disappeared from the file while a session ran |
 //! | `session.rs` | what a session requests by the file, and what happens to it |
 //! | `reopen.rs` | clears checkboxes of done tasks |
 //! | `add.rs` | tasks that ralph itself adds |
@@ -20,11 +20,11 @@
 
 mod add;
 mod lane;
-mod left;
 mod marks;
 mod memory;
 mod preview;
 mod reconcile;
+mod removed_items;
 mod reopen;
 mod replace;
 mod session;
@@ -36,16 +36,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ralph_core::plan::PlanError;
-use ralph_core::plan::markdown::{self, Kind, PlanDoc};
+use ralph_core::plan::markdown::{self, PlanDoc, PlanKind};
 
 use crate::untrusted::{self, Unlinked, read_unlinked, refuse_links};
 
 pub use add::NewBox;
 pub use lane::PlanLane;
-pub use left::Left;
 pub use memory::Snapshot;
 pub use preview::Preview;
 pub use reconcile::{ReconcileError, SyncedPlan, has_no_tasks, why_no_tasks};
+pub use removed_items::RemovedItem;
 pub use session::{Book, DONE_MARKER, Requested, Verdicts};
 
 /// How often a file that is missing or empty is looked at again, and after how long: a second in all. On a
@@ -127,14 +127,14 @@ pub struct PlanFile {
     name: String,
     /// Where ralph keeps what it remembers of it.
     state: PathBuf,
-    kind: Kind,
+    kind: PlanKind,
     /// The branch that alone is looked at, and the copy that its sessions see.
     lane: Option<PlanLane>,
 }
 
 impl PlanFile {
     /// The plan at `path`, whose kind is known. `worktree` is the folder of the repository.
-    pub fn new(worktree: &Path, path: &Path, kind: Kind) -> Self {
+    pub fn new(worktree: &Path, path: &Path, kind: PlanKind) -> Self {
         let path = worktree.join(path);
         let name = path.strip_prefix(worktree).unwrap_or(&path).display().to_string();
         Self { path, name, state: worktree.join(".ralph").join("plans"), kind, lane: None }
@@ -142,15 +142,15 @@ impl PlanFile {
 
     /// The plan at `path`, of whatever kind its text is; `None` when there is no such file.
     pub fn find(worktree: &Path, path: &Path) -> Result<Option<Self>, PlanFileError> {
-        let probe = Self::new(worktree, path, Kind::Checklist);
+        let probe = Self::new(worktree, path, PlanKind::Checklist);
         let Some(bytes) = probe.bytes()? else { return Ok(None) };
         let text = probe.decoded(&bytes)?;
-        let kind = Kind::of(&probe.name, text);
+        let kind = PlanKind::of(&probe.name, text);
         Ok(Some(Self { kind, ..probe }))
     }
 
     /// Which kind of plan it is.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> PlanKind {
         self.kind
     }
 

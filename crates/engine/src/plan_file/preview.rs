@@ -5,8 +5,8 @@ use ralph_core::plan::markdown::ItemState;
 use ralph_core::run::Survey;
 use ralph_core::task::{Bucket, Counts, Status};
 
-use super::left::is_undecided;
 use super::reconcile::tasks_of;
+use super::removed_items::is_undecided;
 use super::session::DONE_MARKER;
 use super::{PlanFile, Read, ReconcileError, has_no_tasks, why_no_tasks};
 use crate::ports::Store;

@@ -8,16 +8,16 @@
 use std::collections::HashMap;
 
 use ralph_core::plan::markdown::{
-    self, Edit, ItemState, Kind, Known, Mark, PlanDoc, apply, identify,
+    self, Edit, ItemState, Known, Mark, PlanDoc, PlanKind, apply, identify,
 };
 use ralph_core::plan::{Done, PlanTask};
 use ralph_core::task::{Actor, Status, Task, TaskPatch};
 use ralph_core::text::Title;
 use ralph_core::{TaskId, Timestamp};
 
-use super::left::{self, Left, is_undecided};
 use super::marks::{self, Undone, hold_one};
 use super::memory::Snapshot;
+use super::removed_items::{self, RemovedItem, is_undecided};
 use super::replace::{Replaced, create, replace};
 use super::{PlanFile, PlanFileError, Read};
 use crate::entropy::Ids;
@@ -106,8 +106,8 @@ pub fn has_no_tasks(text: &str, doc: &PlanDoc) -> bool {
     }
     match doc.kind {
         // Without a box it is a text that the agent works on as a whole.
-        Kind::Checklist => text.trim_start_matches('\u{feff}').trim().is_empty(),
-        Kind::Progress | Kind::Branches => true,
+        PlanKind::Checklist => text.trim_start_matches('\u{feff}').trim().is_empty(),
+        PlanKind::Progress | PlanKind::Branches => true,
     }
 }
 
@@ -240,7 +240,7 @@ fn unjudged(last: &Snapshot, read: &Read, tasks: &HashMap<TaskId, Task>) -> Undo
 /// What a file lacks to be a plan, in words.
 pub fn why_no_tasks(file: &str, text: &str, doc: &PlanDoc) -> String {
     let blank = text.trim_start_matches('\u{feff}').trim().is_empty();
-    let boxes = markdown::read(Kind::Checklist, text).map_or(0, |all| all.items.len());
+    let boxes = markdown::read(PlanKind::Checklist, text).map_or(0, |all| all.items.len());
     let elsewhere = match boxes {
         0 => String::new(),
         1 => "; its only checkbox is elsewhere".to_owned(),
@@ -249,13 +249,13 @@ pub fn why_no_tasks(file: &str, text: &str, doc: &PlanDoc) -> String {
     match doc.kind {
         _ if blank => format!("{file} is empty"),
         _ if !doc.items.is_empty() => format!("every task in {file} is dropped ([-])"),
-        Kind::Progress => {
+        PlanKind::Progress => {
             format!("{file} has no checkbox (`- [ ] task`) below `## Tasks`{elsewhere}")
         }
-        Kind::Branches => {
+        PlanKind::Branches => {
             format!("{file} has no checkbox (`- [ ] task`) below a `## Branch:` heading{elsewhere}")
         }
-        Kind::Checklist => format!("{file} has no tasks"),
+        PlanKind::Checklist => format!("{file} has no tasks"),
     }
 }
 
@@ -282,7 +282,7 @@ struct Meeting<'a> {
     /// Tasks that the file has no longer.
     gone: Vec<TaskId>,
     /// Those of them that the user has to decide about.
-    left: Vec<Left>,
+    left: Vec<RemovedItem>,
     /// What the file said before a session that was interrupted.
     cut_off: Option<Snapshot>,
     /// Tasks that had left and are in the file again.
@@ -376,11 +376,11 @@ impl<'a> Meeting<'a> {
     }
 
     /// Tasks that had left the plan and that the user reopened by a command.
-    fn wanted_back(&self) -> Option<Vec<&Left>> {
-        let is_open = |left: &&Left| {
+    fn wanted_back(&self) -> Option<Vec<&RemovedItem>> {
+        let is_open = |left: &&RemovedItem| {
             self.tasks.get(&left.id).is_some_and(|task| task.status == Status::Pending)
         };
-        let wanted: Vec<&Left> = self.left.iter().filter(is_open).collect();
+        let wanted: Vec<&RemovedItem> = self.left.iter().filter(is_open).collect();
         (!wanted.is_empty()).then_some(wanted)
     }
 
@@ -393,7 +393,7 @@ impl<'a> Meeting<'a> {
     ) -> Result<(), StoreError> {
         let Some(start) = &self.cut_off else { return Ok(()) };
         let missing = start.missing_from(&self.read.doc);
-        let held = left::hold(store, missing, "during an interrupted session", by, now)?;
+        let held = removed_items::hold(store, missing, "during an interrupted session", by, now)?;
         self.gone.retain(|id| !held.iter().any(|left| left.id == *id));
         self.left.extend(held);
         Ok(())
@@ -503,7 +503,7 @@ impl<'a> Meeting<'a> {
         let doc = &self.read.doc;
         let item = &doc.items[index];
         let group = doc.group_of(index);
-        let is_branch = doc.kind == Kind::Branches;
+        let is_branch = doc.kind == PlanKind::Branches;
         let words = group.map(|group| group.title.clone());
         let (deps, _) = doc.dependencies(index);
         let is_kept = |other: &usize| self.items[*other] != Item::Dropped;

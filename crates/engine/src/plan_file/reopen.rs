@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use ralph_core::TaskId;
-use ralph_core::plan::markdown::{Edit, Kind};
+use ralph_core::plan::markdown::{Edit, PlanKind};
 
 use super::memory::Snapshot;
 use super::reconcile::applied;
@@ -29,7 +29,8 @@ impl PlanFile {
             return Ok(Some(plan));
         }
         let Some((name, branch)) = key.rsplit_once('#') else { return Ok(None) };
-        let plan = Self::find(worktree, Path::new(name))?.filter(|p| p.kind() == Kind::Branches);
+        let plan =
+            Self::find(worktree, Path::new(name))?.filter(|p| p.kind() == PlanKind::Branches);
         Ok(plan.map(|plan| plan.of_branch(branch, worktree, "")))
     }
 

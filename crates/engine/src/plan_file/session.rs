@@ -1,7 +1,7 @@
 //! What a session requests by the plan file, and what happens to it after the gates.
 
 use ralph_core::TaskId;
-use ralph_core::plan::markdown::{AttemptNote, Edit, Kind, LogRow, printed};
+use ralph_core::plan::markdown::{AttemptNote, Edit, LogRow, PlanKind, printed};
 
 use super::memory::Snapshot;
 use super::reconcile::applied;
@@ -100,7 +100,7 @@ impl PlanFile {
         (0..read.doc.items.len())
             .filter(|index| read.doc.items[*index].is_done())
             .for_each(&mut ask);
-        let text = said.filter(|_| self.kind == Kind::Progress);
+        let text = said.filter(|_| self.kind == PlanKind::Progress);
         let found = text.and_then(|said| printed(&read.doc, &read.text, said));
         if let Some(found) = found {
             found.ticked.iter().copied().for_each(&mut ask);
@@ -188,7 +188,7 @@ impl PlanFile {
         if let Some(lane) = &self.lane {
             read = self.with_new_boxes(lane, start, read)?;
         }
-        if let Some(book) = verdicts.book.as_ref().filter(|_| self.kind == Kind::Progress) {
+        if let Some(book) = verdicts.book.as_ref().filter(|_| self.kind == PlanKind::Progress) {
             read = applied(self, &read.text, &read.doc.set_completed(&read.text, &book.completed))?;
             let attempt = read.doc.record_attempt(&read.text, &book.attempt, book.keep);
             read = applied(self, &read.text, &attempt)?;

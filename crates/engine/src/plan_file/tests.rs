@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ralph_core::plan::markdown::Kind;
+use ralph_core::plan::markdown::PlanKind;
 use ralph_core::task::{Actor, Status};
 use ralph_core::{AgentId, TaskId, Timestamp};
 
@@ -25,7 +25,7 @@ struct World {
 impl World {
     fn new(text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let plan = PlanFile::new(folder.path(), Path::new("plan.md"), Kind::Checklist);
+        let plan = PlanFile::new(folder.path(), Path::new("plan.md"), PlanKind::Checklist);
         let by = Actor::Person(AgentId::new("plan").unwrap());
         let world = Self { folder, plan, store: MemoryStore::new(), ids: Ids::new(Some(1)), by };
         world.write(text);
@@ -245,11 +245,11 @@ fn a_file_without_tasks_says_why() {
         let doc = markdown::read(kind, text).unwrap();
         why_no_tasks("p.md", text, &doc)
     };
-    assert_eq!(read(Kind::Checklist, " \n"), "p.md is empty");
+    assert_eq!(read(PlanKind::Checklist, " \n"), "p.md is empty");
     let text = "# Progress: p\n\n## Work\n- [ ] a\n- [ ] b\n";
-    let why = read(Kind::Progress, text);
+    let why = read(PlanKind::Progress, text);
     assert!(why.contains("below `## Tasks`") && why.contains("2 checkboxes"), "{why}");
-    let why = read(Kind::Branches, "## Branch: a\n\n## Setup\n- [ ] x\n");
+    let why = read(PlanKind::Branches, "## Branch: a\n\n## Setup\n- [ ] x\n");
     assert!(why.contains("`## Branch:`") && why.contains("only checkbox"), "{why}");
 }
 

@@ -13,6 +13,6 @@ pub use store::{
     SyncReport,
 };
 pub use vcs::{
-    Blocked, Candidate, Checkout, Ending, Forbidden, GitError, HEARTBEAT, KeepSaves, Left, Opened,
-    Restored, RunBase, Saved, Shown, Vcs,
+    Blocked, Candidate, Checkout, Ending, Forbidden, GitError, HEARTBEAT, KeepSaves, Opened,
+    Restored, RunBase, SandboxMounts, Saved, SetAsideWork, Vcs,
 };

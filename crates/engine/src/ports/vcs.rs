@@ -175,7 +175,7 @@ pub struct Opened {
     /// What the session's work is compared with.
     pub base: RunBase,
     /// Work of another task that left the worktree.
-    pub left: Option<Left>,
+    pub left: Option<SetAsideWork>,
     /// Earlier work of the task that is in the worktree again.
     pub restored: Option<Restored>,
     /// Earlier work of the task that files are in the way of.
@@ -194,7 +194,7 @@ impl Opened {
 
 /// Work that left the worktree because the next session is about another task. It is saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct SetAsideWork {
     /// Whose it is.
     pub task: TaskId,
     /// The files that were reverted.
@@ -246,7 +246,7 @@ pub struct Saved {
 
 /// What a sandbox has to show so that git works in it.
 #[derive(Debug, Clone, Default)]
-pub struct Shown {
+pub struct SandboxMounts {
     /// Places, in this order.
     pub binds: Vec<Bind>,
     /// Files of the worktree that have programs run outside of the sandbox: only to be read.
@@ -411,7 +411,11 @@ pub trait Vcs: Send + Sync {
     }
 
     /// The session was about these tasks: unchanged work of any other task leaves the worktree.
-    fn keep_only(&self, _base: &RunBase, _tasks: &[TaskId]) -> Result<Option<Left>, GitError> {
+    fn keep_only(
+        &self,
+        _base: &RunBase,
+        _tasks: &[TaskId],
+    ) -> Result<Option<SetAsideWork>, GitError> {
         Ok(None)
     }
 
@@ -543,15 +547,15 @@ pub trait Vcs: Send + Sync {
 
     /// What a sandbox has to show so that git works in it: nothing where sessions work on the real directory.
     /// Otherwise a git directory of their own: the same one for all until its work is accepted or given up.
-    fn shown(&self) -> Result<Shown, GitError> {
-        Ok(Shown::default())
+    fn shown(&self) -> Result<SandboxMounts, GitError> {
+        Ok(SandboxMounts::default())
     }
 
     /// The same for gates and verifiers: a git directory of their own, with your settings and none that a
     /// session left. `head` is the commit that its branch is on, where that is not the user's. What is
     /// written there is thrown away.
-    fn shown_to_judges(&self, _head: Option<&str>) -> Result<Shown, GitError> {
-        Ok(Shown::default())
+    fn shown_to_judges(&self, _head: Option<&str>) -> Result<SandboxMounts, GitError> {
+        Ok(SandboxMounts::default())
     }
 
     /// Warnings since the last call, in sentences.

@@ -43,15 +43,15 @@ pub(crate) fn capture(
         drain: GRACE,
         line_cap: KEPT,
     };
-    let mut kept = Kept(vec![]);
+    let mut kept = CapturedOutput(vec![]);
     let mark = Mark::new(&spec.folder, 0);
     let ended = runtime.block_on(supervise(spec, &patience, &mark, &mut kept, None, stop));
     Captured { end: ended.end, stdout: kept.0, stderr: ended.stderr_tail }
 }
 
-struct Kept(Vec<u8>);
+struct CapturedOutput(Vec<u8>);
 
-impl Listener for Kept {
+impl Listener for CapturedOutput {
     fn stdout(&mut self, line: &[u8], _cut: bool) -> LineEffect {
         if self.0.len() + line.len() < KEPT {
             self.0.extend_from_slice(line);

@@ -74,7 +74,7 @@ impl Template {
         let text = self.text.strip_prefix('\u{feff}').unwrap_or(&self.text);
         let lines: Vec<&str> = text.lines().collect();
         let literal = literal_lines(text);
-        let found = file.old_rules().map(|rules| Found::new(rules, &lines, &literal));
+        let found = file.old_rules().map(|rules| BlockMatches::new(rules, &lines, &literal));
         let [first, second] = found;
         let best = if second.whole > first.whole { second } else { first };
         if best.whole * 2 < best.blocks {
@@ -97,7 +97,7 @@ impl Template {
 }
 
 /// Where the blocks of some rules are in a template.
-struct Found {
+struct BlockMatches {
     /// How many blocks the rules have.
     blocks: usize,
     /// How many of them are there with all their lines.
@@ -106,7 +106,7 @@ struct Found {
     lines: Vec<bool>,
 }
 
-impl Found {
+impl BlockMatches {
     fn new(rules: &str, lines: &[&str], literal: &[bool]) -> Self {
         let wanted: Vec<&str> = rules.lines().collect();
         let places = common(&wanted, lines, literal);

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::record::{Pending, PublishRecords};
 use super::watch::WatchSetup;
-use crate::forge::{Place, RemoteForge, Retry, quoted};
+use crate::forge::{ForgeContext, RemoteForge, Retry, quoted};
 use crate::ports::{Forge, ForgeError, GitError, Published, PullRequest, StoreError, Survey};
 use crate::process::{CommandSpec, Stop};
 use crate::run::crash;
@@ -97,11 +97,11 @@ impl Outlet<'_> {
     }
 
     pub(super) fn forge(&self) -> RemoteForge {
-        let place = Place {
+        let place = ForgeContext {
             folder: self.folder.to_owned(),
             environment: self.environment.to_vec(),
             hosts: self.setup.hosts.clone(),
-            patience: Place::PATIENCE,
+            patience: ForgeContext::PATIENCE,
             retry: self.setup.retry.clone(),
             stop: self.stop.clone(),
         };

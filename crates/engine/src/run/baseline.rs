@@ -13,9 +13,9 @@ use ralph_core::run::{GateReport, Input, Notice, SlotId};
 use serde::{Deserialize, Serialize};
 
 use super::crew::{Crew, Failed};
-use super::gate::{Place, Ran, file_name};
+use super::gate::{GateLocation, Ran, file_name};
 use super::judge::drop_aside;
-use super::place::RunLogs;
+use super::run_files::RunLogs;
 use crate::project::write_privately;
 use crate::untrusted;
 
@@ -100,7 +100,7 @@ impl Crew {
         }
         let checkout = self.fresh(slot, &candidate).await?;
         let worktree = &self.setup.files.project.worktree;
-        let place = checkout.as_ref().map_or(Place::of(worktree), Place::in_checkout);
+        let place = checkout.as_ref().map_or(GateLocation::of(worktree), GateLocation::in_checkout);
         let mut found = Baseline::default();
         if let Some(failed) = self.prepare_checkout(slot, checkout.as_ref()).await {
             if failed.stopped {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 
-use ralph_core::redact::{Kind, Secrets, Stream};
+use ralph_core::redact::{Secrets, Stream, StreamKind};
 
 use crate::quota::RAW_LOG;
 
@@ -19,7 +19,7 @@ pub(super) struct CleanFile {
 
 impl CleanFile {
     pub(super) fn new(file: File, secrets: &Secrets) -> Self {
-        Self { file, stream: secrets.stream(Kind::Json), clean: vec![], room: RAW_LOG }
+        Self { file, stream: secrets.stream(StreamKind::Json), clean: vec![], room: RAW_LOG }
     }
 
     /// Writes what was held back.

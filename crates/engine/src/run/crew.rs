@@ -157,7 +157,7 @@ pub(super) struct Crew {
     pub(super) home: Arc<Workspace>,
     pub(super) display: Display,
     pub(super) inputs: mpsc::UnboundedSender<Input>,
-    pub(super) sockets: crate::socket::Place,
+    pub(super) sockets: crate::socket::SocketDir,
     store: Mutex<Box<dyn Store>>,
     /// Its file.
     pub(super) store_file: StoreFile,
@@ -193,7 +193,7 @@ impl Crew {
         store: Box<dyn Store>,
         display: Display,
         inputs: mpsc::UnboundedSender<Input>,
-        sockets: crate::socket::Place,
+        sockets: crate::socket::SocketDir,
         dispatcher: Dispatcher,
     ) -> Arc<Self> {
         let kit = || {

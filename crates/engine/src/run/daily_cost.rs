@@ -12,7 +12,7 @@ use ralph_core::view::sessions::sessions;
 
 use super::crew::{Crew, Failed};
 use super::journal;
-use super::place::RunLogs;
+use super::run_files::RunLogs;
 use crate::clock::now;
 
 /// A session whose cost may be in no attempt.

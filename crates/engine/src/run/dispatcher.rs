@@ -48,7 +48,7 @@ use crate::feed::Feed;
 use crate::interrupts::{Interrupt, Interrupts};
 use crate::ports::{GitError, Store, StoreError};
 use crate::process;
-use crate::socket::{ControlSocket, Place, PlaceError, SocketError};
+use crate::socket::{ControlSocket, SocketDir, SocketDirError, SocketError};
 
 /// How far back earlier runs count for the cost of tasks: 90 days.
 const LATELY_MS: i64 = 90 * 24 * 3_600_000;
@@ -64,7 +64,7 @@ pub enum RunError {
     Git(#[from] GitError),
     /// The folder of the sockets.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(#[from] SocketDirError),
     /// The sockets.
     #[error(transparent)]
     Socket(#[from] SocketError),
@@ -109,7 +109,7 @@ async fn run_inside(
         move |source| RunError::Io { what, source }
     };
     let (inputs, mut arriving) = mpsc::unbounded_channel();
-    let place = Place::make(setup.files.runtime.as_deref(), &mut setup.ports.ids)?;
+    let place = SocketDir::make(setup.files.runtime.as_deref(), &mut setup.ports.ids)?;
     let (controls, mut wishes) = mpsc::channel(16);
     let feed = Feed::open(&setup.files.logs.journal()).map_err(io("the journal"))?;
     let asked: Arc<OnceLock<Weak<Crew>>> = Arc::default();

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ralph_core::agent::AgentEvent;
-use ralph_core::redact::{Kind, Secrets, Stream};
+use ralph_core::redact::{Secrets, Stream, StreamKind};
 use ralph_core::run::{RunEvent, SlotId};
 use ralph_core::view::Reporter;
 
@@ -114,7 +114,7 @@ impl Words {
     fn clean(&mut self, slot: SlotId, event: &mut AgentEvent, secrets: &Secrets) {
         match event {
             AgentEvent::Text { text } | AgentEvent::Thinking { text } => {
-                let stream = self.0.entry(slot).or_insert_with(|| secrets.stream(Kind::Text));
+                let stream = self.0.entry(slot).or_insert_with(|| secrets.stream(StreamKind::Text));
                 let mut out = Vec::with_capacity(text.len());
                 stream.feed(text.as_bytes(), &mut out);
                 stream.pause(&mut out);

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use ralph_core::agent::ProcessEnd;
 use ralph_core::attempt::digest::{self, Digest};
 use ralph_core::records::Verdict;
-use ralph_core::redact::{Kind, Secrets, Stream};
+use ralph_core::redact::{Secrets, Stream, StreamKind};
 use ralph_core::run::{GateReport, SlotId};
 use tokio::sync::watch;
 
 use super::crew::Crew;
 use super::guarded::Guarded;
-use super::place::private_file;
+use super::run_files::private_file;
 use super::sandboxed::run_sandboxed;
 use super::setup::GateSpec;
 use crate::agents::set;
@@ -87,14 +87,14 @@ impl Ran {
 
 /// Where a gate runs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct GateLocation<'a> {
     pub(super) folder: &'a Path,
     /// Caches of its own.
     caches: Option<&'a Path>,
     guarded: Option<&'a Guarded>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> GateLocation<'a> {
     pub(super) fn of(folder: &'a Path) -> Self {
         Self { folder, caches: None, guarded: None }
     }
@@ -120,7 +120,7 @@ impl<'a> Place<'a> {
 /// A gate that is about to run: the same for the loop and for `ralph doctor`.
 pub(super) struct Judging<'a> {
     pub(super) gate: &'a GateSpec,
-    pub(super) place: &'a Place<'a>,
+    pub(super) place: &'a GateLocation<'a>,
     pub(super) environment: &'a [(OsString, OsString)],
     pub(super) sandbox: &'a Sandbox,
     pub(super) sandboxed: SandboxedCommand,
@@ -176,7 +176,7 @@ impl Crew {
         &self,
         slot: SlotId,
         gate: &GateSpec,
-        place: &Place<'_>,
+        place: &GateLocation<'_>,
         log: &Path,
     ) -> Ran {
         let workspace = self.workspace(slot);
@@ -265,8 +265,8 @@ impl GateOutput {
         Self {
             path: log.filter(|_| file.is_some()).map(Path::to_owned),
             file,
-            stdout: secrets.stream(Kind::Text),
-            stderr: secrets.stream(Kind::Text),
+            stdout: secrets.stream(StreamKind::Text),
+            stderr: secrets.stream(StreamKind::Text),
             clean: vec![],
             bytes: 0,
             first: vec![],

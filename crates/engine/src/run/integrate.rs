@@ -21,7 +21,7 @@ use super::crash;
 use super::crew::{Answer, Crew, Failed};
 use super::holding;
 use super::hooked::Hooked;
-use super::place::WorktreeLock;
+use super::run_files::WorktreeLock;
 use super::set_up::{SetUpError, set_up};
 use super::setup::Setup;
 use super::surroundings::Surroundings;

@@ -10,7 +10,7 @@ use ralph_core::run::{GateReport, Input, Port, SlotId, VERIFIER};
 
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
-use super::gate::{Place, Ran, file_name};
+use super::gate::{GateLocation, Ran, file_name};
 use super::setup::{GateRules, GateSpec};
 use crate::ports::{Candidate, Checkout, GitError, RunBase};
 use crate::untrusted;
@@ -226,7 +226,8 @@ impl Crew {
             return Ok(vec![refused]);
         }
         let workspace = self.workspace(slot);
-        let place = checkout.map_or(Place::of(&workspace.project.worktree), Place::in_checkout);
+        let place = checkout
+            .map_or(GateLocation::of(&workspace.project.worktree), GateLocation::in_checkout);
         let guarded = self.guard_protected(slot, candidate, place.folder).await?;
         let place = place.guarding(&guarded);
         if let Some(failed) = self.run_setup(slot, checkout, &place).await {
@@ -285,7 +286,7 @@ impl Crew {
         slot: SlotId,
         checkout: Option<&Checkout>,
     ) -> Option<Ran> {
-        let place = Place::in_checkout(checkout?);
+        let place = GateLocation::in_checkout(checkout?);
         self.run_setup(slot, checkout, &place).await
     }
 
@@ -293,7 +294,7 @@ impl Crew {
         &self,
         slot: SlotId,
         checkout: Option<&Checkout>,
-        place: &Place<'_>,
+        place: &GateLocation<'_>,
     ) -> Option<Ran> {
         let timeout =
             self.setup.gates.specs.iter().map(|gate| gate.timeout).max().unwrap_or(SETUP_TIMEOUT);
@@ -349,7 +350,7 @@ impl Crew {
             None => {
                 let name = format!(".gate-{}.base.log", file_name(&gate.name));
                 let log = self.setup.files.logs.iteration(self.kit(slot).iteration, &name);
-                let place = Place::in_checkout(&checkout);
+                let place = GateLocation::in_checkout(&checkout);
                 self.gate(slot, gate, &place, &log).await.report.exit_code
             }
         };
@@ -358,7 +359,7 @@ impl Crew {
     }
 
     /// Runs a gate in `place`, and keeps what it prints with the iteration.
-    async fn run_gate(&self, slot: SlotId, gate: &GateSpec, place: &Place<'_>) -> Ran {
+    async fn run_gate(&self, slot: SlotId, gate: &GateSpec, place: &GateLocation<'_>) -> Ran {
         self.step(&Input::GateStarted { slot, gate: gate.name.clone() });
         let iteration = self.kit(slot).iteration;
         let name = format!(".gate-{}.log", file_name(&gate.name));

@@ -31,7 +31,7 @@
 //! | `watch` | leases, changes of the plan, timers |
 //! | [`state_file`] | `state.toml` |
 //! | [`journal`] | `events.jsonl` |
-//! | [`place`] | the folder and the lock of a run |
+//! | [`run_files`] | the folder and the lock of a run |
 //! | [`crash`] | points at which tests kill the process |
 
 mod baseline;
@@ -52,17 +52,17 @@ mod hooked;
 mod integrate;
 pub mod journal;
 mod judge;
-mod left;
 mod merging;
 mod overhead;
 mod owning;
-pub mod place;
+mod parked_tasks;
 mod plan;
 pub mod prompting;
 mod protected;
 mod publish;
 mod recover;
 mod review;
+pub mod run_files;
 mod sandboxed;
 mod session;
 mod set_up;

@@ -8,7 +8,7 @@ use ralph_core::run::{Picker, SlotId, TaskBrief};
 
 use super::crew::{Crew, Failed};
 use super::workspace::Workspace;
-use crate::ports::{Blocked, Left, Restored};
+use crate::ports::{Blocked, Restored, SetAsideWork};
 
 /// How many files a sentence names.
 const NAMED: usize = 5;
@@ -104,7 +104,7 @@ impl Crew {
     }
 }
 
-fn left_words(left: &Left) -> String {
+fn left_words(left: &SetAsideWork) -> String {
     let (count, task) = (left.paths.len(), &left.task);
     format!(
         "Set aside unfinished work of {task}: reverted {}. To see it now: ralph recover {task}",

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ralph_core::agent::{EndClass, SessionEnd};
-use ralph_core::plan::markdown::{AttemptNote, ItemState, Kind, LogRow};
+use ralph_core::plan::markdown::{AttemptNote, ItemState, LogRow, PlanKind};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
     About, Class, GateReport, Input, Planned, Port, Request, Settlement, SlotId, Survey, TaskBrief,
@@ -456,7 +456,7 @@ impl Crew {
     /// what the loop says of them.
     pub(super) fn with_why(&self, slot: SlotId, settlement: &Settlement, body: &str) -> String {
         let kit = self.kit(slot);
-        let synced = kit.plan.as_ref().filter(|synced| synced.plan.doc.kind == Kind::Branches);
+        let synced = kit.plan.as_ref().filter(|synced| synced.plan.doc.kind == PlanKind::Branches);
         let Some(synced) = synced else { return body.to_owned() };
         let done = settlement.tasks.iter().filter(|ending| ending.class == Class::Done);
         let why = done.filter_map(|ending| {
@@ -502,7 +502,7 @@ fn plan_fault(plan: &PlanFile) -> Option<String> {
         }
         Err(error) => return Some(error.to_string()),
     };
-    let kind = Kind::of(plan.name(), &read.text);
+    let kind = PlanKind::of(plan.name(), &read.text);
     match kind == plan.kind() {
         _ if read.text.trim().is_empty() => Some(format!("{} is empty", plan.name())),
         true => None,

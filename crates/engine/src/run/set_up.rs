@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ralph_core::branch::BranchName;
 
-use crate::ports::{GitError, Shown};
+use crate::ports::{GitError, SandboxMounts};
 use crate::probe::{self, Ended};
 use crate::process::CommandSpec;
 use crate::project::write_privately;
@@ -42,7 +42,7 @@ pub fn set_up(
     command: &str,
     folder: &Path,
     environment: &[(OsString, OsString)],
-    (sandbox, shown): (&Sandbox, Shown),
+    (sandbox, shown): (&Sandbox, SandboxMounts),
     log: &Path,
 ) -> Result<(), SetUpError> {
     let mut env = environment.to_vec();

@@ -136,7 +136,7 @@ pub struct Record {
 
 /// What was found of an earlier run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct EarlierRun {
     /// Its record.
     pub state: StateFile,
     /// It lay in the user's state folder.
@@ -174,20 +174,20 @@ impl Record {
     }
 
     /// The run that the next one of `mode` continues with; `None` after a run that ended as runs do.
-    pub fn interrupted(&self, project: &Project, mode: &str) -> io::Result<Option<Found>> {
+    pub fn interrupted(&self, project: &Project, mode: &str) -> io::Result<Option<EarlierRun>> {
         let found = self.read(project)?;
         Ok(found.filter(|found| !found.state.finished && found.state.mode == mode))
     }
 
     /// The record that counts. A version that kept only the copy is taken up by it.
-    fn read(&self, project: &Project) -> io::Result<Option<Found>> {
+    fn read(&self, project: &Project) -> io::Result<Option<EarlierRun>> {
         let kept = self.kept.as_deref().map(read).transpose()?.flatten();
         if let Some(state) = kept {
             let trusted = !matches!(state.level.as_str(), "" | "none");
             let same = state.request.repository == repository_mark(project);
-            return Ok(same.then_some(Found { state, kept: true, trusted }));
+            return Ok(same.then_some(EarlierRun { state, kept: true, trusted }));
         }
-        Ok(read(&self.copy)?.map(|state| Found { state, kept: false, trusted: false }))
+        Ok(read(&self.copy)?.map(|state| EarlierRun { state, kept: false, trusted: false }))
     }
 
     /// Writes both.

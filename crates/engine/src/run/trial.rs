@@ -9,7 +9,7 @@ use ralph_core::records::Verdict;
 use ralph_core::redact::Secrets;
 use tokio::sync::watch;
 
-use super::gate::{Judging, Place, Ran};
+use super::gate::{GateLocation, Judging, Ran};
 use super::judge::setup_gate;
 use super::setup::{GateRules, GateSpec};
 use crate::ports::{Checkout, GitError, RunBase, Vcs};
@@ -59,8 +59,8 @@ impl GateTrial {
     /// Runs a gate where a run would. No other process may work in the worktree meanwhile.
     pub fn run(&self, gate: &GateSpec) -> Result<GateTried, GitError> {
         let checkout = self.checkout()?;
-        let worktree = Place::of(&self.project.worktree);
-        let place = &checkout.as_ref().map_or(worktree, Place::in_checkout);
+        let worktree = GateLocation::of(&self.project.worktree);
+        let place = &checkout.as_ref().map_or(worktree, GateLocation::in_checkout);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime
             .map_err(|source| GitError::File { path: self.project.worktree.clone(), source })?;
@@ -104,7 +104,7 @@ impl GateTrial {
     async fn attend(
         &self,
         gate: &GateSpec,
-        place: &Place<'_>,
+        place: &GateLocation<'_>,
     ) -> Result<(Ran, Vec<String>), GitError> {
         let mut sandboxed =
             SandboxedCommand::in_worktree(ProgramKind::Judge, &self.project.worktree);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::place::WorktreeLock;
+use super::run_files::WorktreeLock;
 use super::surroundings::Surroundings;
 use crate::ports::{RunBase, Vcs};
 use crate::project::Project;

@@ -50,7 +50,7 @@ const LONGEST: u64 = 1 << 20;
 
 /// The packages that the committed manifests of a worktree lead to, outside of `root` and below one of `homes`.
 pub fn path_dependencies(worktree: &Path, root: &Path, homes: &[PathBuf]) -> Vec<PathBuf> {
-    let mut found = Found { root, homes, all: BTreeSet::new() };
+    let mut found = PathDependencies { root, homes, all: BTreeSet::new() };
     for (manifest, line) in committed_lines(worktree) {
         let folder = worktree.join(manifest.parent().unwrap_or(Path::new("")));
         found.take(&folder, &line);
@@ -58,13 +58,13 @@ pub fn path_dependencies(worktree: &Path, root: &Path, homes: &[PathBuf]) -> Vec
     found.all.into_iter().collect()
 }
 
-struct Found<'a> {
+struct PathDependencies<'a> {
     root: &'a Path,
     homes: &'a [PathBuf],
     all: BTreeSet<PathBuf>,
 }
 
-impl Found<'_> {
+impl PathDependencies<'_> {
     /// Takes what a line of a manifest in `folder` names, and what is named there.
     fn take(&mut self, folder: &Path, line: &str) {
         for path in paths_in(line) {

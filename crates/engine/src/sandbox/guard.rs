@@ -24,7 +24,7 @@ const OWN: [&str; 3] = ["config.worktree", "commondir", "gitdir"];
 const MOST: u64 = 4 << 20;
 
 /// How one of them was: its mode and its bytes.
-type Kept = (u32, Vec<u8>);
+type SavedFile = (u32, Vec<u8>);
 
 /// They as they were.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct Guard {
     /// The folders that contain the files.
     roots: Vec<PathBuf>,
     hooks: PathBuf,
-    files: BTreeMap<PathBuf, Option<Kept>>,
+    files: BTreeMap<PathBuf, Option<SavedFile>>,
 }
 
 impl Guard {
@@ -42,7 +42,7 @@ impl Guard {
         let common = &project.git_dir;
         let own = project.own_git_dir().unwrap_or_else(|_| common.clone());
         let hooks = common.join("hooks");
-        let mut files: BTreeMap<PathBuf, Option<Kept>> = BTreeMap::new();
+        let mut files: BTreeMap<PathBuf, Option<SavedFile>> = BTreeMap::new();
         let named = COMMON.iter().map(|name| common.join(name));
         let all = named.chain(OWN.iter().map(|name| own.join(name))).chain(entries(&hooks));
         // Files of the worktree that settings are read from, or that a setting names as a program.
@@ -71,7 +71,7 @@ impl Guard {
             told.push(format!("{} was a link; ralph made it a folder again", self.hooks.display()));
         }
         let new = entries(&self.hooks).into_iter().filter(|path| !self.files.contains_key(path));
-        let gone: Vec<(PathBuf, &Option<Kept>)> = new.map(|path| (path, &None)).collect();
+        let gone: Vec<(PathBuf, &Option<SavedFile>)> = new.map(|path| (path, &None)).collect();
         let known = self.files.iter().map(|(path, kept)| (path.clone(), kept));
         for (path, kept) in known.chain(gone) {
             self.unlink_above(&path)?;
@@ -102,7 +102,7 @@ impl Guard {
         Ok(())
     }
 
-    fn put_aside(&self, path: &Path, found: Option<&Kept>) -> io::Result<String> {
+    fn put_aside(&self, path: &Path, found: Option<&SavedFile>) -> io::Result<String> {
         let Some((_, bytes)) = found else { return Ok(String::new()) };
         fs::create_dir_all(&self.folder)?;
         let name = path.file_name().unwrap_or_default();
@@ -119,7 +119,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Reads a regular file; ignores anything else in its place.
-fn read(path: &Path) -> Option<Kept> {
+fn read(path: &Path) -> Option<SavedFile> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).ok()?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;

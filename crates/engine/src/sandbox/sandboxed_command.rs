@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::ports::{Bind, Shown};
+use crate::ports::{Bind, SandboxMounts};
 
 /// What a sandboxed program is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl SandboxedCommand {
     }
 
     /// Shows this, too.
-    pub(crate) fn show(&mut self, shown: Shown) {
+    pub(crate) fn show(&mut self, shown: SandboxMounts) {
         self.held.extend(shown.held);
         self.binds.extend(shown.binds);
         self.read_only.extend(shown.read_only);

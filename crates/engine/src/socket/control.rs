@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::protocol::{ControlLine, ControlReply, PATIENCE, VERSION, other_version};
 use super::server::{Connection, NoLine, Server, serve};
-use super::{Place, SocketError};
+use super::{SocketDir, SocketError};
 use crate::feed::Feed;
 
 /// A reader that is stopped at its terminal for this long is disconnected; it can reconnect by event number.
@@ -30,7 +30,7 @@ pub struct ControlSocket {
 impl ControlSocket {
     /// Opens it. Called within a runtime.
     pub fn open(
-        place: &Place,
+        place: &SocketDir,
         controls: mpsc::Sender<Control>,
         inquiry: Arc<Inquiry>,
         feed: Feed,

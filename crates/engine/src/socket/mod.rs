@@ -10,7 +10,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`protocol`] | the messages, and their size limits |
-//! | `place` | the private folder that holds the sockets |
+//! | `socket_dir` | the private folder that holds the sockets |
 //! | `server` | accepts, reads and answers, whatever the other side does |
 //! | `session` | the socket of a session, and its requests |
 //! | `control` | the control socket, for users |
@@ -18,15 +18,15 @@
 
 pub mod client;
 mod control;
-mod place;
 pub mod protocol;
 mod server;
 mod session;
+mod socket_dir;
 
 pub use control::{ControlSocket, Inquiry};
-pub use place::{Place, PlaceError};
 pub use protocol::{Call, Reply};
 pub use session::{Adds, Closed, Requests, SessionIdentity, SessionRequestHandler, SessionSocket};
+pub use socket_dir::{SocketDir, SocketDirError};
 
 use std::path::PathBuf;
 

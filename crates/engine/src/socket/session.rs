@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 
 use super::protocol::{Call, Reply, VERSION, other_version};
 use super::server::{Connection, NoLine, Server, serve};
-use super::{Place, SocketError};
+use super::{SocketDir, SocketError};
 use crate::quota::{NOTES, NOTES_TEXT};
 
 /// The most bytes that are kept of each note.
@@ -227,7 +227,7 @@ impl SessionSocket {
     /// Opens the socket of the session with this number, which is new in its run. `ralph` is where the
     /// session finds the program. Called within a runtime.
     pub fn open(
-        place: &Place,
+        place: &SocketDir,
         number: u32,
         identity: SessionIdentity,
         handler: Arc<dyn SessionRequestHandler>,

@@ -23,7 +23,8 @@ use super::spelling::spelled;
 use super::start::Start;
 use crate::kept::is_state;
 use crate::ports::{
-    Candidate, Checkout, Ending, Forbidden, KeepSaves, Left, Opened, RunBase, Saved, Shown, Vcs,
+    Candidate, Checkout, Ending, Forbidden, KeepSaves, Opened, RunBase, SandboxMounts, Saved,
+    SetAsideWork, Vcs,
 };
 use crate::project::Project;
 use crate::untrusted::settle_base;
@@ -290,11 +291,11 @@ impl Vcs for GitVcs {
         self.release_branch();
     }
 
-    fn shown(&self) -> Result<Shown, GitError> {
+    fn shown(&self) -> Result<SandboxMounts, GitError> {
         Ok(self.issue_git_dir()?.unwrap_or_default())
     }
 
-    fn shown_to_judges(&self, head: Option<&str>) -> Result<Shown, GitError> {
+    fn shown_to_judges(&self, head: Option<&str>) -> Result<SandboxMounts, GitError> {
         Ok(self.private_for_judges(head)?.unwrap_or_default())
     }
 
@@ -319,7 +320,11 @@ impl Vcs for GitVcs {
         self.open_workspace(run, base, owner)
     }
 
-    fn keep_only(&self, base: &RunBase, tasks: &[TaskId]) -> Result<Option<Left>, GitError> {
+    fn keep_only(
+        &self,
+        base: &RunBase,
+        tasks: &[TaskId],
+    ) -> Result<Option<SetAsideWork>, GitError> {
         self.keep_work_of(base, tasks)
     }
 

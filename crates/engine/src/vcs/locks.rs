@@ -24,7 +24,7 @@ const TICK_MS: u64 = 20;
 
 /// A lock as it was seen.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen {
+struct LockSnapshot {
     path: PathBuf,
     inode: u64,
     changed: Timestamp,
@@ -86,16 +86,16 @@ impl GitVcs {
     }
 }
 
-fn locks_since(paths: &[PathBuf], since: Timestamp) -> Vec<Seen> {
+fn locks_since(paths: &[PathBuf], since: Timestamp) -> Vec<LockSnapshot> {
     let seen = paths.iter().filter_map(|path| snapshot(path));
     seen.filter(|lock| lock.changed.plus_millis(TICK_MS) >= since).collect()
 }
 
-fn snapshot(path: &Path) -> Option<Seen> {
+fn snapshot(path: &Path) -> Option<LockSnapshot> {
     let found = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
     let millis = found.mtime().checked_mul(1000)?.checked_add(found.mtime_nsec() / 1_000_000)?;
     let changed = Timestamp::from_millis(millis);
-    Some(Seen { path: path.to_owned(), inode: found.ino(), changed })
+    Some(LockSnapshot { path: path.to_owned(), inode: found.ino(), changed })
 }
 
 #[expect(clippy::disallowed_methods, reason = "no event reports that a lock is dead")]

@@ -24,7 +24,7 @@ use super::scratch::Scratch;
 use super::session_git_dir::{PRIVATE, SessionGitDir};
 use super::wip::ref_name;
 use crate::host::host;
-use crate::ports::{Bind, Jail, Shown};
+use crate::ports::{Bind, Jail, SandboxMounts};
 use crate::process::{CommandSpec, Stop, capture};
 use crate::project::Project;
 use crate::run::crash;
@@ -98,7 +98,7 @@ impl GitVcs {
 
     /// The git directory for the next session. It is recreated if the branch has moved since: commits in the
     /// old one are saved.
-    pub(super) fn issue_git_dir(&self) -> Result<Option<Shown>, GitError> {
+    pub(super) fn issue_git_dir(&self) -> Result<Option<SandboxMounts>, GitError> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(None) };
         let at = self.position()?;
         // One that no session had yet may be older than what the user has done since.
@@ -111,7 +111,10 @@ impl GitVcs {
     }
 
     /// What a gate or a verifier gets: made for it alone.
-    pub(super) fn private_for_judges(&self, head: Option<&str>) -> Result<Option<Shown>, GitError> {
+    pub(super) fn private_for_judges(
+        &self,
+        head: Option<&str>,
+    ) -> Result<Option<SandboxMounts>, GitError> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(None) };
         let at = self.position()?;
         if !sandboxed.git_dir.was_issued() && !sandboxed.git_dir.fits(&at) {

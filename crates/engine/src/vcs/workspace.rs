@@ -24,7 +24,7 @@ use super::spelling::spelled;
 use super::stamp::changed_at;
 use super::start::{Start, ref_of};
 use super::wip::{ref_name, saved_words};
-use crate::ports::{Blocked, Candidate, Left, Opened, Restored, RunBase, Saved};
+use crate::ports::{Blocked, Candidate, Opened, Restored, RunBase, Saved, SetAsideWork};
 use crate::project::write_privately;
 use crate::untrusted::{LARGE, read_own};
 
@@ -166,7 +166,7 @@ impl GitVcs {
         &self,
         base: &RunBase,
         tasks: &[TaskId],
-    ) -> Result<Option<Left>, GitError> {
+    ) -> Result<Option<SetAsideWork>, GitError> {
         let mut record = self.record()?;
         let left = self.evacuate_others(base, &mut record, tasks)?;
         if left.is_some() {
@@ -181,7 +181,7 @@ impl GitVcs {
         base: &RunBase,
         record: &mut Record,
         tasks: &[TaskId],
-    ) -> Result<Option<Left>, GitError> {
+    ) -> Result<Option<SetAsideWork>, GitError> {
         let Some(owner) =
             record.owner.take_if(|owner| !tasks.iter().any(|t| t.as_str() == owner.task))
         else {
@@ -197,7 +197,7 @@ impl GitVcs {
         let before = RunBase { start: record.start.take(), ..base.clone() };
         let paths = self.put_leftovers_back(&before, &work)?;
         record.aside.insert(owner.task, save.id);
-        Ok(Some(Left { task, paths }))
+        Ok(Some(SetAsideWork { task, paths }))
     }
 
     /// The commits that a session made on a branch of the loop's own, and that nothing has accepted, are

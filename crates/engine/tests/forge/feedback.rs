@@ -189,7 +189,8 @@ fn green_counts_when_it_is_seen_twice() {
     world.server.checks(ci(&world, "there", ""));
     let over = std::thread::scope(|scope| {
         let watching = scope.spawn(|| watched(&world, &[], now().plus_millis(60_000), going()));
-        let asked = |asked: &ralph_testkit::github::Asked| asked.path.contains("/check-runs");
+        let asked =
+            |asked: &ralph_testkit::github::ReceivedRequest| asked.path.contains("/check-runs");
         let looked = || world.server.asked().iter().filter(|one| asked(one)).count() == 1;
         ralph_testkit::wait_until("the first look", std::time::Duration::from_secs(30), looked);
         world.server.checks(ci(&world, "missing", ""));

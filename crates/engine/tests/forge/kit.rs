@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
 use ralph_core::forge::{HostEntry, Words};
-use ralph_engine::forge::{Place, RemoteForge, Retry};
+use ralph_engine::forge::{ForgeContext, RemoteForge, Retry};
 use ralph_engine::ports::{Forge, ForgeError, Published, PullRequest};
 use ralph_engine::process::{CommandSpec, Stop};
 use ralph_engine::vcs::{Push, PushError, Pushed, RunHook};
@@ -182,7 +182,8 @@ impl World {
 
     fn new(repo: Repo, server: GitHubServer) -> Self {
         let (pauses, hosts, remotes) = (vec![], vec![], ("origin", "origin"));
-        let mut world = Self { repo, server, patience: Place::PATIENCE, pauses, hosts, remotes };
+        let mut world =
+            Self { repo, server, patience: ForgeContext::PATIENCE, pauses, hosts, remotes };
         world.program("git", &which("git").unwrap());
         world.set("PATH", world.bin().to_str().unwrap());
         world
@@ -212,7 +213,7 @@ impl World {
     /// Where requests are made from.
     pub(crate) fn forge(&self, stop: watch::Receiver<Stop>) -> RemoteForge {
         let retry = Retry { pauses: self.pauses.clone(), longest: Duration::from_secs(1) };
-        let place = Place {
+        let place = ForgeContext {
             folder: self.repo.place(),
             environment: self.repo.environment.clone(),
             hosts: self.hosts.clone(),

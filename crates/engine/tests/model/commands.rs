@@ -72,7 +72,7 @@ fn fields_of(task: usize, often: f64) -> impl Strategy<Value = Fields> {
 
 /// A line of a plan.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
+pub(crate) struct PlanLine {
     pub(crate) task: usize,
     pub(crate) title: usize,
     pub(crate) fields: Fields,
@@ -102,7 +102,7 @@ pub(crate) enum Command {
     Answer(usize),
     Note(usize),
     /// With `true`, the plan replaces its specs.
-    Sync(Vec<Line>, bool),
+    Sync(Vec<PlanLine>, bool),
     Register(usize),
     Deregister(usize),
     AddFeature(usize),
@@ -200,9 +200,9 @@ fn fields(often: f64) -> impl Strategy<Value = Fields> {
         })
 }
 
-fn line() -> impl Strategy<Value = Line> {
+fn line() -> impl Strategy<Value = PlanLine> {
     (0..TASKS, 0usize..3, prop::bool::weighted(0.2)).prop_flat_map(|(task, title, done)| {
-        fields_of(task, 0.4).prop_map(move |fields| Line { task, title, fields, done })
+        fields_of(task, 0.4).prop_map(move |fields| PlanLine { task, title, fields, done })
     })
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ralph_core::task::{Counts, Status, StatusFilter};
 
-use super::commands::{Command, Fields, Line, Scoped, Who};
+use super::commands::{Command, Fields, PlanLine, Scoped, Who};
 
 /// Names of refusals.
 pub(crate) type Reasons = BTreeSet<&'static str>;
@@ -623,7 +623,7 @@ impl Model {
         check.end(next, Answer::Nothing)
     }
 
-    fn sync(&self, lines: &[Line], replace: bool) -> Result<(Model, Answer), Reasons> {
+    fn sync(&self, lines: &[PlanLine], replace: bool) -> Result<(Model, Answer), Reasons> {
         let mut check = Check::default();
         let mut named = BTreeSet::new();
         for line in lines {
@@ -697,8 +697,9 @@ impl Model {
                 next.set(line.task, Status::Done);
             }
         }
-        let changed =
-            |line: &&&Line| !is_new(&line.task) && next.rows[&line.task] != self.rows[&line.task];
+        let changed = |line: &&&PlanLine| {
+            !is_new(&line.task) && next.rows[&line.task] != self.rows[&line.task]
+        };
         let updated = written.iter().filter(changed).count();
         let next = next.followed(self);
         for task in below_closed {

@@ -13,12 +13,12 @@ use crate::worktrees::name;
 const PLAN: &str = "PLAN.md";
 
 /// A worktree of branch `work` that has a copy of the plan.
-struct Place {
+struct PlanWorktree {
     repo: Repo,
     prepared: Prepared,
 }
 
-impl Place {
+impl PlanWorktree {
     fn new(tracked: bool) -> Self {
         let repo = Repo::new();
         repo.write(PLAN, "plan\n");
@@ -81,7 +81,7 @@ impl Place {
 #[test]
 fn the_file_is_taken_out_of_every_commit_and_the_rest_stays() {
     for tracked in [true, false] {
-        let place = Place::new(tracked);
+        let place = PlanWorktree::new(tracked);
         place.write("a.txt", "one\n");
         place.write(PLAN, "ticked\n");
         place.commit("first");
@@ -115,7 +115,7 @@ fn the_file_is_taken_out_of_every_commit_and_the_rest_stays() {
 #[test]
 fn what_is_only_staged_is_taken_out_too() {
     for tracked in [true, false] {
-        let place = Place::new(tracked);
+        let place = PlanWorktree::new(tracked);
         place.write(PLAN, "ticked\n");
         let _ = std::process::Command::new("git")
             .args(["update-index", "--no-skip-worktree", PLAN])
@@ -131,7 +131,7 @@ fn what_is_only_staged_is_taken_out_too() {
 
 #[test]
 fn commits_that_others_have_and_what_a_merge_brings_along_stay() {
-    let place = Place::new(true);
+    let place = PlanWorktree::new(true);
     place.write(PLAN, "pushed\n");
     place.commit("pushed");
     place.git(&["update-ref", "refs/remotes/origin/work", "work"]);
@@ -139,7 +139,7 @@ fn commits_that_others_have_and_what_a_merge_brings_along_stay() {
     assert_eq!(place.keep_out(), None);
     assert_eq!(place.git(&["rev-parse", "work"]), pushed);
 
-    let place = Place::new(true);
+    let place = PlanWorktree::new(true);
     place.repo.write(PLAN, "the person's next plan\n");
     place.repo.commit("main goes on");
     place.write("a.txt", "one\n");
@@ -155,7 +155,7 @@ fn commits_that_others_have_and_what_a_merge_brings_along_stay() {
 
 #[test]
 fn on_another_branch_nothing_is_touched() {
-    let place = Place::new(true);
+    let place = PlanWorktree::new(true);
     place.git(&["switch", "--quiet", "-c", "aside"]);
     place.write(PLAN, "mine\n");
     place.commit("aside");

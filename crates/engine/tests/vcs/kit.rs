@@ -21,7 +21,7 @@ pub(crate) struct Repo {
 }
 
 /// What lies in the worktree: the mode and the bytes of every file, the target of every link.
-pub(crate) type Seen = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+pub(crate) type WorktreeFiles = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
 impl Repo {
     /// No commit yet. Settings are those of the repository, whatever the machine has.
@@ -150,8 +150,8 @@ impl Repo {
     }
 
     /// Every file of the worktree.
-    pub(crate) fn seen(&self) -> Seen {
-        let mut seen = Seen::new();
+    pub(crate) fn seen(&self) -> WorktreeFiles {
+        let mut seen = WorktreeFiles::new();
         let mut folders = vec![self.place.clone()];
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {

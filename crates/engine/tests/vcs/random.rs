@@ -18,7 +18,7 @@ enum Act {
 
 /// What a person stages: the file as it is, or an earlier state of it.
 #[derive(Debug, Clone, Copy)]
-enum Stage {
+enum StagedFile {
     AsItIs(usize),
     Earlier(usize),
 }
@@ -39,9 +39,9 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-fn stage() -> impl Strategy<Value = Stage> {
+fn stage() -> impl Strategy<Value = StagedFile> {
     let file = 0..FILES.len();
-    prop_oneof![file.clone().prop_map(Stage::AsItIs), file.prop_map(Stage::Earlier)]
+    prop_oneof![file.clone().prop_map(StagedFile::AsItIs), file.prop_map(StagedFile::Earlier)]
 }
 
 fn end() -> impl Strategy<Value = End> {
@@ -68,10 +68,10 @@ impl Both {
         }
     }
 
-    fn stage(&self, stage: Stage) {
+    fn stage(&self, stage: StagedFile) {
         let (file, earlier) = match stage {
-            Stage::AsItIs(file) => (FILES[file], false),
-            Stage::Earlier(file) => (FILES[file], true),
+            StagedFile::AsItIs(file) => (FILES[file], false),
+            StagedFile::Earlier(file) => (FILES[file], true),
         };
         let now = self.repo.exists(file).then(|| self.repo.read(file));
         if earlier {
@@ -110,7 +110,7 @@ fn staged_without(repo: &Repo, changed: &[String]) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-fn check(committed: &[Act], dirty: &[Act], staged: &[Stage], sessions: &[(Vec<Act>, End)]) {
+fn check(committed: &[Act], dirty: &[Act], staged: &[StagedFile], sessions: &[(Vec<Act>, End)]) {
     let both = Both { repo: Repo::new(), fake: FakeVcs::new() };
     let (repo, fake) = (&both.repo, &both.fake);
     for name in [".gitignore", "a.txt", "src/b.txt"] {

@@ -8,7 +8,9 @@ use std::process::ExitCode;
 
 use ralph_engine::clock::{Stopwatch, now};
 use ralph_testkit::Times;
-use ralph_testkit::faults::{Place, ROWS, Record, Row, Setting, inside, page, read, row, sums};
+use ralph_testkit::faults::{
+    MachineInfo, ROWS, Record, Row, Setting, inside, page, read, row, sums,
+};
 
 const USAGE: &str = "\
 usage: faults [--row NAME]... [--times N|short|full] [--seed S] [--level none|landlock|full]
@@ -118,7 +120,7 @@ fn parse(mut words: impl Iterator<Item = String>, beside: PathBuf) -> Result<Opt
 /// Runs the rows. Whether all was survived.
 fn run(call: &Call) -> io::Result<bool> {
     let (mut records, mut held) = (vec![], true);
-    let place = Place::here();
+    let place = MachineInfo::here();
     for row in &call.rows {
         say(&mut io::stderr(), &format!("{}: {}\n", row.name, row.fault));
         let clock = Stopwatch::start();

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 pub use mounts::inside;
-pub use table::{Place, Record, page, read, sums};
+pub use table::{MachineInfo, Record, page, read, sums};
 pub use tally::Tally;
 pub use world::{Built, World};
 

@@ -18,7 +18,7 @@ const END: &str = "<!-- end of table -->\n";
 
 /// The machine and the code.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct MachineInfo {
     /// The kernel.
     pub kernel: String,
     /// How many cores.
@@ -29,7 +29,7 @@ pub struct Place {
     pub commit: String,
 }
 
-impl Place {
+impl MachineInfo {
     /// Here and now.
     pub fn here() -> Self {
         let said = |program: &str, arguments: &[&str]| {
@@ -65,8 +65,14 @@ pub struct Record {
 
 impl Record {
     /// Of a run that has just ended.
-    pub fn new(row: &str, tally: Tally, setting: &Setting, place: &Place, at: Timestamp) -> Self {
-        let Place { kernel, cores, file_system, commit } = place;
+    pub fn new(
+        row: &str,
+        tally: Tally,
+        setting: &Setting,
+        place: &MachineInfo,
+        at: Timestamp,
+    ) -> Self {
+        let MachineInfo { kernel, cores, file_system, commit } = place;
         Self {
             row: row.to_owned(),
             tally,

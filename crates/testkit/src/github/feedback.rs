@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{Asked, GitHubServer, REPO, Reaction, Speaks, State};
+use super::{GitHubServer, REPO, Reaction, ReceivedRequest, Speaks, State};
 
 /// A check of every commit that is asked about.
 #[derive(Debug, Clone)]
@@ -145,7 +145,7 @@ impl State {
     }
 
     /// The log that a job left elsewhere: for anybody who knows the address, and with a token for nobody.
-    pub(super) fn stored_log(&self, asked: &Asked) -> Option<Reaction> {
+    pub(super) fn stored_log(&self, asked: &ReceivedRequest) -> Option<Reaction> {
         let id = asked.path.strip_prefix("/logs/")?;
         let has_login = asked.headers.iter().any(|(name, _)| name == "authorization");
         Some(if has_login {

@@ -81,13 +81,13 @@ impl fmt::Debug for Script {
 pub(super) struct Player {
     script: Script,
     taken: Vec<bool>,
-    running: HashMap<String, Place>,
+    running: HashMap<String, ScriptPosition>,
     beyond: usize,
 }
 
 /// Where a session is in its list.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct ScriptPosition {
     session: Option<usize>,
     turn: usize,
     answered: usize,
@@ -125,14 +125,14 @@ impl Player {
         let key = request.session();
         let mut place = match self.running.get(&key) {
             Some(place) => *place,
-            None => Place { session: self.choose(task), ..Place::default() },
+            None => ScriptPosition { session: self.choose(task), ..ScriptPosition::default() },
         };
         let turns = place.session.map(|session| &self.script.sessions[session].turns[..]);
         let turn = turns.and_then(|turns| {
             let turn = turns.get(place.turn)?;
             place.answered += 1;
             if turn.times.is_some_and(|times| place.answered >= times) {
-                place = Place { turn: place.turn + 1, answered: 0, ..place };
+                place = ScriptPosition { turn: place.turn + 1, answered: 0, ..place };
             }
             Some(turn.clone())
         });

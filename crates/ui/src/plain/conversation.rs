@@ -101,9 +101,9 @@ impl<W: Write> PlainReporter<W> {
 mod tests {
     use super::*;
     use crate::plain::Options;
-    use crate::sample::{Tape, Told, said, tell};
+    use crate::sample::{SampleEvent, Tape, said, tell};
 
-    fn shown(told: &[Told], verbosity: Verbosity, conversation: &Conversation) -> String {
+    fn shown(told: &[SampleEvent], verbosity: Verbosity, conversation: &Conversation) -> String {
         let mut out = Vec::new();
         let options = Options { verbosity, ..Options::PLAIN };
         tell(told, &mut PlainReporter::new(&mut out, options).within(conversation.clone()));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     /// A run whose session asks.
-    fn asks() -> Vec<Told> {
+    fn asks() -> Vec<SampleEvent> {
         let mut tape = Tape::new(1, 0);
         tape.notice(Notice::Other { text: "claude 2.0 is old".to_owned() });
         let dirty = |name: &str| Notice::DirtyStart { saved: name.to_owned(), paths: 2 };

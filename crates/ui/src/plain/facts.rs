@@ -12,7 +12,7 @@ use ralph_core::time::Timestamp;
 use ralph_core::view::{Doing, words};
 
 use super::{PlainReporter, Stream, Verbosity, start, summary};
-use crate::line::{Line, field, paragraph, wrap};
+use crate::line::{TextLine, field, paragraph, wrap};
 use crate::style::Meaning;
 use crate::units::{brief_duration, duration, money};
 
@@ -238,7 +238,7 @@ impl<W: Write> PlainReporter<W> {
     /// A line for debugging: shown only with `--verbose`.
     fn detail(&mut self, slot: SlotId, text: &str) {
         if self.is(Verbosity::Verbose) {
-            self.beside(slot, &Line::new().add(Meaning::Faint, format!("slot {slot} {text}")));
+            self.beside(slot, &TextLine::new().add(Meaning::Faint, format!("slot {slot} {text}")));
         }
     }
 
@@ -277,7 +277,7 @@ impl<W: Write> PlainReporter<W> {
                 None => "because the agent asked for it".to_owned(),
             };
             let text = format!("this model instead of {instead}, {why}");
-            self.beside(*slot, &Line::new().add(Meaning::Faint, text));
+            self.beside(*slot, &TextLine::new().add(Meaning::Faint, text));
         }
     }
 
@@ -294,7 +294,7 @@ impl<W: Write> PlainReporter<W> {
         let root = self.options.root.trim_end_matches('/');
         let inside = file.strip_prefix(root).and_then(|path| path.strip_prefix('/'));
         let shown = if root.is_empty() { file } else { inside.unwrap_or(file) };
-        let line = Line::new().add(Meaning::Faint, word).flexible(Some(Meaning::Faint), shown);
+        let line = TextLine::new().add(Meaning::Faint, word).flexible(Some(Meaning::Faint), shown);
         let mut text = line.fit(style, self.room(slot));
         let path = if file.starts_with('/') { file.to_owned() } else { format!("{root}/{file}") };
         if style.color && style.is_terminal() && path.starts_with('/') {
@@ -330,12 +330,12 @@ impl<W: Write> PlainReporter<W> {
         took.extend(usage.turns.map(|turns| words::count(u64::from(turns), "turn")));
         let took = took.join(" · ");
         match Class::of(report.end.class) {
-            None => self.beside(slot, &Line::new().add(Meaning::Good, took)),
+            None => self.beside(slot, &TextLine::new().add(Meaning::Good, took)),
             // The detail follows with the result of the task.
             Some(class) => {
                 let limit = class.is_limit() || class == Class::Cancelled;
                 let meaning = if limit { Meaning::Warning } else { Meaning::Bad };
-                let line = Line::new().flexible(Some(meaning), words::class(class));
+                let line = TextLine::new().flexible(Some(meaning), words::class(class));
                 self.beside(slot, &line.add(Meaning::Faint, format!(" · {took}")));
             }
         }
@@ -355,7 +355,7 @@ impl<W: Write> PlainReporter<W> {
             return;
         }
         if !changed && self.had_its_say(slot) {
-            self.beside(slot, &Line::new().add(Meaning::Warning, "No changes detected"));
+            self.beside(slot, &TextLine::new().add(Meaning::Warning, "No changes detected"));
         }
         if !changed {
             return;
@@ -366,7 +366,7 @@ impl<W: Write> PlainReporter<W> {
             let rest = if count as usize > named.len() { ", …" } else { "" };
             text.push_str(&format!(": {}{rest}", named.join(", ")));
         }
-        self.beside(slot, &Line::new().flexible(Some(Meaning::Faint), text));
+        self.beside(slot, &TextLine::new().flexible(Some(Meaning::Faint), text));
     }
 
     fn landing(&mut self, slot: SlotId, landing: &Landing) {
@@ -380,12 +380,12 @@ impl<W: Write> PlainReporter<W> {
             }
         };
         if self.is(Verbosity::Normal) {
-            self.beside(slot, &Line::new().flexible(Some(meaning), text));
+            self.beside(slot, &TextLine::new().flexible(Some(meaning), text));
         }
     }
 
     fn iteration_ended(&mut self, slot: SlotId, class: Class, detail: &str, duration_ms: u64) {
-        let mut tail = Line::new();
+        let mut tail = TextLine::new();
         if let Some(commit) = self.commits.remove(&slot) {
             tail = tail.plain("  ").add(Meaning::Name, commit);
         }
@@ -400,13 +400,14 @@ impl<W: Write> PlainReporter<W> {
             };
             let word = if is_short { "changed" } else { words::class(class) };
             let text = words::with_detail(word, first_line(detail));
-            let line = Line::new().add(meaning, symbol).plain(" ").flexible(Some(meaning), text);
+            let line =
+                TextLine::new().add(meaning, symbol).plain(" ").flexible(Some(meaning), text);
             self.top(&line.join(&tail));
         }
         for ending in endings {
             let (symbol, meaning) = mark(ending.class, Some(ending.status));
             let word = format!("{symbol} {:<7}  ", words::status(ending.status));
-            let line = Line::new().add(meaning, word).add(Meaning::Name, ending.task.as_str());
+            let line = TextLine::new().add(meaning, word).add(Meaning::Name, ending.task.as_str());
             let reason = first_line(&ending.reason);
             let text = match ending.status {
                 Status::Done => ending.title.as_str(),
@@ -417,7 +418,7 @@ impl<W: Write> PlainReporter<W> {
             let asked = self.view.questions.iter().find(|asked| asked.task == ending.task);
             if let (Status::Waiting, Some(question)) = (ending.status, asked) {
                 let command = format!("ralph answer {} \"…\"", question.id);
-                self.top(&Line::new().plain(format!("{:11}", "")).add(Meaning::Tool, command));
+                self.top(&TextLine::new().plain(format!("{:11}", "")).add(Meaning::Tool, command));
             }
         }
     }

@@ -9,7 +9,7 @@ use ralph_core::run::{GateReport, SlotId, VerifierReport};
 use ralph_core::view::words;
 
 use super::{PlainReporter, Verbosity};
-use crate::line::{Line, wrap};
+use crate::line::{TextLine, wrap};
 use crate::style::Meaning;
 use crate::units::{money, short_duration};
 
@@ -36,7 +36,7 @@ impl<W: Write> PlainReporter<W> {
                 // Without an exit code the digest below says what happened.
                 (_, _) => String::new(),
             };
-            let line = Line::new().add(meaning, symbol).flexible(None, name);
+            let line = TextLine::new().add(meaning, symbol).flexible(None, name);
             let bad = if meaning == Meaning::Good { Meaning::Warning } else { Meaning::Bad };
             self.beside(slot, &line.add(Meaning::Faint, time).add(bad, how));
             if gate.verdict == Verdict::Fail {
@@ -45,7 +45,7 @@ impl<W: Write> PlainReporter<W> {
         }
         if !green && gates.iter().all(|gate| gate.verdict == Verdict::Pass) {
             let text = "✗ the files changed while the gates ran";
-            self.beside(slot, &Line::new().add(Meaning::Bad, text));
+            self.beside(slot, &TextLine::new().add(Meaning::Bad, text));
         }
     }
 
@@ -53,7 +53,7 @@ impl<W: Write> PlainReporter<W> {
         self.streams.remove(&slot);
         if self.is(Verbosity::Normal) {
             let by = model.unwrap_or(agent);
-            let line = Line::new().add(Meaning::Faint, "verifier ").add(Meaning::Model, by);
+            let line = TextLine::new().add(Meaning::Faint, "verifier ").add(Meaning::Model, by);
             self.beside(slot, &line);
         }
     }
@@ -67,7 +67,7 @@ impl<W: Write> PlainReporter<W> {
         took.extend(report.end.usage.cost_micro_usd.map(money));
         let took = took.join(" · ");
         if let Some(class) = report.obstacle() {
-            let line = Line::new().flexible(Some(Meaning::Warning), words::class(class));
+            let line = TextLine::new().flexible(Some(Meaning::Warning), words::class(class));
             self.beside(slot, &line.add(Meaning::Faint, format!(" · {took}")));
             return;
         }
@@ -76,7 +76,7 @@ impl<W: Write> PlainReporter<W> {
             Verdict::Pass => ("✓", Meaning::Good),
             _ => ("✗", Meaning::Bad),
         };
-        let line = Line::new().add(meaning, symbol).plain(" verifier  ");
+        let line = TextLine::new().add(meaning, symbol).plain(" verifier  ");
         self.beside(slot, &line.add(Meaning::Faint, took));
         if judged.verdict != Verdict::Pass {
             self.digest(slot, &judged.digest, None);
@@ -92,13 +92,13 @@ impl<W: Write> PlainReporter<W> {
         let shown = failed.filter(|_| !all && log.is_some()).unwrap_or(digest);
         let lines = wrap(shown.trim_end(), room);
         for line in lines.iter().take(most) {
-            self.beside(slot, &Line::new().add(Meaning::Bad, "  │ ").plain(line));
+            self.beside(slot, &TextLine::new().add(Meaning::Bad, "  │ ").plain(line));
         }
         if let Some(log) = log {
             self.linked(slot, "    log ", log);
         } else if lines.len() > most {
             let more = words::count((lines.len() - most) as u64, "more line");
-            self.beside(slot, &Line::new().add(Meaning::Faint, format!("    … {more}")));
+            self.beside(slot, &TextLine::new().add(Meaning::Faint, format!("    … {more}")));
         }
     }
 }

@@ -25,7 +25,7 @@ use ralph_core::run::{RunEvent, SlotId};
 use ralph_core::time::{Timestamp, Zone};
 use ralph_core::view::{Reporter, RunView};
 
-use crate::line::Line;
+use crate::line::TextLine;
 use crate::style::{Meaning, TextStyle};
 use facts::Ending;
 use screen::Screen;
@@ -158,7 +158,7 @@ impl<W: Write> PlainReporter<W> {
     }
 
     /// A line from the left edge.
-    fn top(&mut self, line: &Line) {
+    fn top(&mut self, line: &TextLine) {
         let text = line.show(self.style());
         self.screen.line(&text);
     }
@@ -170,12 +170,12 @@ impl<W: Write> PlainReporter<W> {
     }
 
     /// The prefix of a slot's lines: the number of the iteration, where several slots run.
-    fn margin(&self, slot: SlotId) -> Line {
+    fn margin(&self, slot: SlotId) -> TextLine {
         match self.view.slot(slot) {
             Some(slot) if self.view.is_parallel() => {
-                Line::new().add(Meaning::Faint, format!("{:>2}│ ", slot.iteration))
+                TextLine::new().add(Meaning::Faint, format!("{:>2}│ ", slot.iteration))
             }
-            _ => Line::new().plain("  "),
+            _ => TextLine::new().plain("  "),
         }
     }
 
@@ -186,7 +186,7 @@ impl<W: Write> PlainReporter<W> {
     }
 
     /// A line of a slot.
-    fn beside(&mut self, slot: SlotId, line: &Line) {
+    fn beside(&mut self, slot: SlotId, line: &TextLine) {
         let text = line.fit(self.style(), self.room(slot));
         self.beside_all(slot, [text]);
     }

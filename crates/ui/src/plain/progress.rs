@@ -5,7 +5,7 @@ use ralph_core::time::Timestamp;
 use ralph_core::view::{RunView, SlotView, words};
 use unicode_width::UnicodeWidthStr;
 
-use crate::line::Line;
+use crate::line::TextLine;
 use crate::style::{Meaning, TextStyle};
 use crate::units::{duration, money, tokens};
 
@@ -28,7 +28,7 @@ enum Rank {
 pub(super) fn progress(view: &RunView, now: Timestamp, style: TextStyle) -> String {
     let width = style.width.map(|width| width.saturating_sub(1));
     let parts = fitting(parts(view, now), width.unwrap_or(usize::MAX));
-    Line::new().flexible(Some(Meaning::Faint), parts.join(BETWEEN)).fit(style, width)
+    TextLine::new().flexible(Some(Meaning::Faint), parts.join(BETWEEN)).fit(style, width)
 }
 
 /// All parts, in their order.
@@ -125,7 +125,7 @@ mod tests {
     use ralph_core::task::Counts;
 
     use super::*;
-    use crate::sample::{self, Tape, Told};
+    use crate::sample::{self, SampleEvent, Tape};
 
     #[test]
     fn the_rest_is_told_once_three_tasks_are_settled() {
@@ -142,12 +142,12 @@ mod tests {
     }
 
     /// The view after these events, and the time of the last one.
-    fn seen(told: &[Told]) -> (RunView, Timestamp) {
+    fn seen(told: &[SampleEvent]) -> (RunView, Timestamp) {
         let mut view = RunView::default();
         for told in told {
             match told {
-                Told::Event(event) => view.apply(event),
-                Told::Agent(slot, event) => view.on_agent_event(*slot, event, view.last_at),
+                SampleEvent::Event(event) => view.apply(event),
+                SampleEvent::Agent(slot, event) => view.on_agent_event(*slot, event, view.last_at),
             }
         }
         let last = view.last_at;

@@ -5,7 +5,7 @@ use ralph_core::task::Counts;
 use ralph_core::view::{RunView, words};
 use unicode_width::UnicodeWidthStr;
 
-use crate::line::{Line, field};
+use crate::line::{TextLine, field};
 use crate::style::{Meaning, TextStyle};
 use crate::units::{duration, money, tokens};
 
@@ -17,7 +17,7 @@ const WIDEST: usize = 100;
 pub(super) fn start(view: &RunView, style: TextStyle) -> Vec<String> {
     let mut lines = Vec::new();
     let command = format!("ralph {}", view.mode);
-    let target = Line::new().add(Meaning::Heading, command).plain("  ");
+    let target = TextLine::new().add(Meaning::Heading, command).plain("  ");
     lines.push(target.flexible(None, &view.target).show(style));
     let mut say = |name: &str, text: &str| lines.extend(field(name, Meaning::Faint, text, style));
     let side_by_side = match view.slots.len() {
@@ -97,7 +97,7 @@ pub(super) fn heading(
     (offered, retry): (u32, u32),
     model: Option<&str>,
     style: TextStyle,
-) -> Line {
+) -> TextLine {
     let width = style.width.unwrap_or(WIDTH).min(WIDEST);
     let mut facts: Vec<String> = model.map(str::to_owned).into_iter().collect();
     if let Some(task) = task.filter(|task| task.attempt_number > 1) {
@@ -114,7 +114,7 @@ pub(super) fn heading(
     let title = ralph_core::text::printable_line(&title).into_owned();
     let used = number.width() + name.width() + title.width() + 1 + tail.width();
     let rule = "─".repeat(width.saturating_sub(used).max(2));
-    let line = Line::new().add(Meaning::Faint, number).add(Meaning::Name, name);
+    let line = TextLine::new().add(Meaning::Faint, number).add(Meaning::Name, name);
     let line = line.flexible(Some(Meaning::Heading), title).plain(" ").add(Meaning::Faint, rule);
     match facts.is_empty() {
         true => line,

@@ -5,7 +5,7 @@ use ralph_core::agent::AgentEvent;
 use ralph_core::text::printable;
 use ralph_core::view::words;
 
-use crate::line::{Line, wrap};
+use crate::line::{TextLine, wrap};
 use crate::style::{Meaning, TextStyle};
 use crate::units::duration;
 
@@ -53,23 +53,23 @@ impl Stream {
             AgentEvent::Unknown { .. } if !verbose => return vec![],
             _ => self.end(style, room),
         };
-        let mut line = |line: Line| lines.push(line.fit(style, Some(room.unwrap_or(WIDTH))));
+        let mut line = |line: TextLine| lines.push(line.fit(style, Some(room.unwrap_or(WIDTH))));
         match event {
             AgentEvent::Text { .. } | AgentEvent::Thinking { .. } => {}
             AgentEvent::Started { version, .. } => {
                 if let (true, Some(version)) = (verbose, version) {
-                    line(Line::new().add(Meaning::Faint, format!("agent version {version}")));
+                    line(TextLine::new().add(Meaning::Faint, format!("agent version {version}")));
                 }
             }
             AgentEvent::Message { model } => {
                 // Once for each model, not for each message.
                 if !model.is_empty() && self.model.as_ref() != Some(model) {
-                    line(Line::new().add(Meaning::Model, model));
+                    line(TextLine::new().add(Meaning::Model, model));
                     self.model = Some(model.clone());
                 }
             }
             AgentEvent::ToolStarted { name, input, .. } => {
-                let name = Line::new().add(Meaning::Tool, format!("→ {name}")).plain(" ");
+                let name = TextLine::new().add(Meaning::Tool, format!("→ {name}")).plain(" ");
                 line(name.flexible(Some(Meaning::Faint), input));
             }
             AgentEvent::ToolEnded { is_error: true, text, .. } => {
@@ -77,12 +77,14 @@ impl Stream {
                 let said: Vec<&str> = safe.lines().filter(|said| !said.trim().is_empty()).collect();
                 for said in said.iter().take(ERROR_LINES) {
                     let said = said.replace('\t', "    ");
-                    line(Line::new().add(Meaning::Bad, "│ ").flexible(Some(Meaning::Bad), said));
+                    line(
+                        TextLine::new().add(Meaning::Bad, "│ ").flexible(Some(Meaning::Bad), said),
+                    );
                 }
                 if said.len() > ERROR_LINES {
                     let more = (said.len() - ERROR_LINES) as u64;
                     let more = format!("│ … {}", words::count(more, "more line"));
-                    line(Line::new().add(Meaning::Faint, more));
+                    line(TextLine::new().add(Meaning::Faint, more));
                 }
             }
             AgentEvent::Retrying { attempt, delay_ms, status, error } => {
@@ -91,13 +93,13 @@ impl Stream {
                     "the agent retries its request in {} (try {attempt}): {status}{error}",
                     duration(*delay_ms)
                 );
-                line(Line::new().flexible(Some(Meaning::Warning), text));
+                line(TextLine::new().flexible(Some(Meaning::Warning), text));
             }
             AgentEvent::Denied { tool } if verbose => {
-                line(Line::new().add(Meaning::Warning, format!("denied: {tool}")));
+                line(TextLine::new().add(Meaning::Warning, format!("denied: {tool}")));
             }
             AgentEvent::Unknown { kind } => {
-                line(Line::new().add(Meaning::Faint, format!("unknown event: {kind}")));
+                line(TextLine::new().add(Meaning::Faint, format!("unknown event: {kind}")));
             }
             // Cost and turns are shown when the session has ended: they are also in the journal.
             AgentEvent::ToolEnded { .. }

@@ -6,7 +6,7 @@ use ralph_core::view::forecast::Forecast;
 use ralph_core::view::{EndedTask, RunView, words};
 
 use super::start::plan;
-use crate::line::{Line, field, paragraph};
+use crate::line::{TextLine, field, paragraph};
 use crate::style::{Meaning, TextStyle};
 use crate::units::{brief_duration, money, tokens};
 
@@ -28,7 +28,7 @@ pub fn summary(view: &RunView, style: TextStyle) -> Vec<String> {
     if !view.questions.is_empty() {
         heading("Questions", &mut lines, style);
         for question in view.questions.iter().take(MOST) {
-            let names = Line::new().plain("  ").add(Meaning::Name, question.task.as_str());
+            let names = TextLine::new().plain("  ").add(Meaning::Name, question.task.as_str());
             lines.push(names.plain("  asks").show(style));
             lines.extend(paragraph(4, None, &question.text, style));
             lines.extend(command(4, &format!("ralph answer {} \"…\"", question.id), style));
@@ -56,7 +56,7 @@ pub fn summary(view: &RunView, style: TextStyle) -> Vec<String> {
 pub(crate) fn next_commands(commands: &[String], style: TextStyle) -> Vec<String> {
     let line = |(index, command): (usize, &String)| {
         let name = if index == 0 { "Next: " } else { "      " };
-        Line::new().add(Meaning::Heading, name).plain(command).show(style)
+        TextLine::new().add(Meaning::Heading, name).plain(command).show(style)
     };
     commands.iter().enumerate().map(line).collect()
 }
@@ -170,7 +170,7 @@ fn ended(name: &str, tasks: &[EndedTask], lines: &mut Vec<String>, style: TextSt
     }
     heading(name, lines, style);
     for task in tasks.iter().take(MOST) {
-        let names = Line::new().plain("  ").add(Meaning::Name, task.id.as_str()).plain("  ");
+        let names = TextLine::new().plain("  ").add(Meaning::Name, task.id.as_str()).plain("  ");
         lines.push(names.flexible(None, &task.title).show(style));
         let reason = task.reason.lines().next().unwrap_or_default();
         lines.extend(paragraph(4, Some(Meaning::Faint), reason, style));
@@ -184,7 +184,7 @@ fn heading(name: &str, lines: &mut Vec<String>, style: TextStyle) {
 }
 
 fn command(indent: usize, text: &str, style: TextStyle) -> Vec<String> {
-    vec![Line::new().plain(" ".repeat(indent)).add(Meaning::Tool, text).show(style)]
+    vec![TextLine::new().plain(" ".repeat(indent)).add(Meaning::Tool, text).show(style)]
 }
 
 fn more(len: usize, lines: &mut Vec<String>, style: TextStyle) {

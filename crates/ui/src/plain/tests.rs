@@ -6,9 +6,9 @@ use ralph_core::task::Status;
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
-use crate::sample::{self, Tape, Told, tell};
+use crate::sample::{self, SampleEvent, Tape, tell};
 
-fn shown(told: &[Told], options: Options) -> String {
+fn shown(told: &[SampleEvent], options: Options) -> String {
     let mut out = Vec::new();
     tell(told, &mut PlainReporter::new(&mut out, options));
     String::from_utf8(out).unwrap()
@@ -136,7 +136,7 @@ fn a_link_cannot_be_broken_out_of() {
 const EVIL: &str = "evil\u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}]52;c;cm0gLXJm\u{1b}\\\u{9b}31m\u{202e}\u{2066}\u{7f}\u{8}\u{0}\u{200b}\rtext";
 
 /// A run in which every text that is not ours is hostile.
-fn hostile() -> Vec<Told> {
+fn hostile() -> Vec<SampleEvent> {
     let mut tape = Tape::new(1, 3);
     let said = EVIL.repeat(30);
     for notice in [
@@ -190,7 +190,7 @@ fn the_last_line_is_rewritten_and_goes_away() {
     tape.count(|_| {}).begin(0, 1, "t-2kq7m3ab", "Add the login form", 1);
     let start = tape.told.clone();
     for told in &start {
-        if let Told::Event(event) = told {
+        if let SampleEvent::Event(event) = told {
             reporter.event(event);
         }
     }
@@ -301,9 +301,9 @@ fn words_are_shown_when_the_agent_makes_a_pause() {
 #[test]
 fn verbose_tells_what_quiet_and_normal_leave_out() {
     let mut told = sample::busy_day();
-    let Told::Event(last) = told[0].clone() else { panic!("the first is an event") };
+    let SampleEvent::Event(last) = told[0].clone() else { panic!("the first is an event") };
     let anomaly = Fact::Anomaly { input: "settled".into(), phase: "Free".into() };
-    told.push(Told::Event(RunEvent { fact: anomaly, ..last }));
+    told.push(SampleEvent::Event(RunEvent { fact: anomaly, ..last }));
     let verbose = Options { verbosity: Verbosity::Verbose, ..options(false, 80) };
     let (normal, verbose) = (shown(&told, options(false, 80)), shown(&told, verbose));
     for text in ["slot 0 looks at the plan", "ignored settled", "agent version 2.1.0"] {

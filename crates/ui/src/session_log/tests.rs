@@ -4,15 +4,15 @@ use ralph_core::run::{Notice, StopReason};
 use ralph_core::task::Status;
 
 use super::*;
-use crate::sample::{self, Tape, Told, gate, red, said, tell};
+use crate::sample::{self, SampleEvent, Tape, gate, red, said, tell};
 
-fn logged(told: &[Told], zone: Zone) -> String {
+fn logged(told: &[SampleEvent], zone: Zone) -> String {
     let mut out = Vec::new();
     tell(told, &mut SessionLog::new(&mut out, zone));
     String::from_utf8(out).unwrap()
 }
 
-fn short_run() -> Vec<Told> {
+fn short_run() -> Vec<SampleEvent> {
     let mut tape = Tape::new(1, 2);
     let title = "Add the login form";
     tape.begin(0, 1, "t-2kq7m3ab", title, 1);
@@ -116,7 +116,7 @@ fn strict_exit_changes_the_code_of_a_limit() {
     assert!(logged(&short_run(), Zone::UTC).contains("\nExit Code: 0\n"));
     let mut told = short_run();
     for told in &mut told {
-        if let Told::Event(event) = told
+        if let SampleEvent::Event(event) = told
             && let Fact::RunEnded { outcome } = &mut event.fact
         {
             outcome.strict = true;
@@ -142,9 +142,9 @@ fn s3_8_the_log_grows_while_the_agent_works() {
     let mut log = SessionLog::new(&mut out, Zone::UTC);
     for told in short_run() {
         match told {
-            Told::Event(event) if matches!(event.fact, Fact::SessionEnded { .. }) => break,
-            Told::Event(event) => log.event(&event),
-            Told::Agent(slot, event) => log.agent(slot, &event),
+            SampleEvent::Event(event) if matches!(event.fact, Fact::SessionEnded { .. }) => break,
+            SampleEvent::Event(event) => log.event(&event),
+            SampleEvent::Agent(slot, event) => log.agent(slot, &event),
         }
     }
     drop(log);

@@ -4,7 +4,7 @@ use ralph_core::ids::QuestionId;
 use ralph_core::run::{Cancel, Control, Fact};
 
 use super::*;
-use crate::sample::{self, Told};
+use crate::sample::{self, SampleEvent};
 
 /// The page in the middle of the sample: before the first event for which `until` is true.
 fn page(until: impl Fn(&Fact) -> bool, state: State) -> StatusPage {
@@ -158,7 +158,7 @@ fn hostile_text_cannot_drive_the_terminal() {
     page.next = vec![evil.into()];
     page.questions[0].text = evil.into();
     page.commits[0].subject = evil.into();
-    let Told::Event(mut first) = sample::busy_day().remove(0) else { panic!("an event") };
+    let SampleEvent::Event(mut first) = sample::busy_day().remove(0) else { panic!("an event") };
     if let Fact::RunStarted { target, agent, .. } = &mut first.fact {
         (*target, *agent) = (evil.into(), evil.into());
     }

@@ -8,7 +8,7 @@ use ralph_core::view::words::count;
 use serde::Serialize;
 
 use super::json::Details;
-use crate::line::{Line, paragraph};
+use crate::line::{TextLine, paragraph};
 use crate::style::{Meaning, TextStyle};
 use crate::units::{brief_duration, money, tokens};
 
@@ -74,7 +74,7 @@ pub(super) fn sections(task: &Task, more: Details<'_>, style: TextStyle) -> Vec<
     let of = more.attempts.len();
     for (index, attempt) in numbered {
         let heading = format!("Attempt {} of {of}", index + 1);
-        all.push((heading, Shown { attempt, more, style }.in_full()));
+        all.push((heading, AttemptView { attempt, more, style }.in_full()));
     }
     if let Some(red) = last_failure(task, more.evidence).filter(|_| !more.all) {
         let lines = printable(red.digest.trim()).lines().map(str::to_owned).collect();
@@ -83,7 +83,7 @@ pub(super) fn sections(task: &Task, more: Details<'_>, style: TextStyle) -> Vec<
     }
     if !older.is_empty() {
         let line = |(index, attempt): &(usize, &Attempt)| {
-            Shown { attempt, more, style }.in_a_line(index + 1)
+            AttemptView { attempt, more, style }.in_a_line(index + 1)
         };
         let heading = format!("Earlier attempts (in full: ralph task show {} --all)", task.id);
         all.push((heading, older.iter().map(line).collect()));
@@ -102,13 +102,13 @@ fn first_lines(mut lines: Vec<String>, most: usize, all: bool) -> Vec<String> {
 }
 
 /// An attempt to be shown.
-struct Shown<'a> {
+struct AttemptView<'a> {
     attempt: &'a Attempt,
     more: Details<'a>,
     style: TextStyle,
 }
 
-impl Shown<'_> {
+impl AttemptView<'_> {
     fn evidence(&self) -> impl Iterator<Item = &Evidence> {
         self.more.evidence.iter().filter(|row| row.attempt.as_ref() == Some(&self.attempt.id))
     }
@@ -145,7 +145,8 @@ impl Shown<'_> {
 
     fn in_a_line(&self, number: usize) -> String {
         let (meaning, outcome) = self.outcome();
-        let line = Line::new().plain(format!("{number:>2}  ")).add(meaning, outcome).plain("  ");
+        let line =
+            TextLine::new().plain(format!("{number:>2}  ")).add(meaning, outcome).plain("  ");
         let line = line.add(Meaning::Faint, self.attempt.started_at.labeled(self.more.zone));
         let mut facts: Vec<String> = self.lasted().into_iter().collect();
         facts.extend(self.attempt.model.clone());
@@ -174,7 +175,7 @@ impl Shown<'_> {
     fn heading(&self) -> Vec<String> {
         let (meaning, outcome) = self.outcome();
         let facts = self.facts().join(", ");
-        let line = Line::new().add(meaning, outcome);
+        let line = TextLine::new().add(meaning, outcome);
         let whole = line.clone().plain(format!("  {facts}"));
         if self.style.width.is_none_or(|width| whole.width() <= width) {
             return vec![whole.show(self.style)];
@@ -224,7 +225,7 @@ impl Shown<'_> {
         // The output of a failed program is shown below.
         let printed = row.verdict == Verdict::Fail && row.exit_code.is_some();
         facts.extend((!why.is_empty() && !printed).then(|| why.to_owned()));
-        let line = Line::new().plain("  ").add(meaning, format!("{word:<4}"));
+        let line = TextLine::new().plain("  ").add(meaning, format!("{word:<4}"));
         let line = line.plain(format!("  {:<width$}  ", row.judge));
         line.flexible(None, facts.join(", ")).show(self.style)
     }
@@ -245,7 +246,7 @@ impl Shown<'_> {
         let most = if self.more.all { files.len() } else { FILES };
         let width = files.iter().take(most).map(|file| lines_of(file).len()).max().unwrap_or(0);
         for file in files.iter().take(most) {
-            let line = Line::new().plain(format!("  {:<width$}  ", lines_of(file)));
+            let line = TextLine::new().plain(format!("  {:<width$}  ", lines_of(file)));
             lines.push(line.flexible(None, &file.path).show(self.style));
         }
         let left = end.changed.count().saturating_sub(files.len().min(most) as u64);

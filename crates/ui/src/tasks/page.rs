@@ -10,7 +10,7 @@ use ralph_core::time::Zone;
 
 use super::attempts::{self, Sums};
 use super::json::{Details, results_of};
-use crate::line::{Line, paragraph, wrap};
+use crate::line::{TextLine, paragraph, wrap};
 use crate::style::{Meaning, TextStyle};
 
 /// Letters of a tree's name that are shown; `--json` has all of them.
@@ -151,14 +151,14 @@ fn evidence_line(found: &Evidence, style: TextStyle) -> String {
         }
         Verdict::Ungated | Verdict::Unchanged => "",
     };
-    let line = Line::new().add(Meaning::Faint, found.at.to_string()).plain("  ");
+    let line = TextLine::new().add(Meaning::Faint, found.at.to_string()).plain("  ");
     let line = line.add(meaning, found.verdict.as_str()).plain(format!("  {}  ", found.judge));
     let tree = found.tree.get(..SHORT).unwrap_or(&found.tree);
     with_text(line.add(Meaning::Faint, format!("tree {tree}")), why, style)
 }
 
 /// A line and the text that belongs to it: behind it where that fits, else below it.
-fn with_text(line: Line, text: &str, style: TextStyle) -> String {
+fn with_text(line: TextLine, text: &str, style: TextStyle) -> String {
     if text.is_empty() {
         return line.show(style);
     }
@@ -181,6 +181,6 @@ fn status_line(task: &Task, status: &str, zone: &Zone) -> String {
 
 /// An entry of a log: one line, and the text below it where it does not fit.
 pub fn log_line(entry: &LogEntry, zone: &Zone, style: TextStyle) -> String {
-    let line = Line::new().add(Meaning::Faint, entry.at.labeled(zone));
+    let line = TextLine::new().add(Meaning::Faint, entry.at.labeled(zone));
     with_text(line.plain(format!("  {:<9}  {}", entry.kind, entry.by)), &entry.text, style)
 }

@@ -27,7 +27,7 @@ const STATE: [&str; 8] =
     ["logs", "plans", "worktrees", "box", "cache", "progress.db", "state.toml", "run.lock"];
 
 /// Something that ralph has created.
-pub(super) struct Found {
+pub(super) struct CleanCandidate {
     /// Its name in the output.
     name: String,
     /// Its size on disk.
@@ -50,7 +50,7 @@ enum How {
     Init(&'static str, Undo),
 }
 
-impl Found {
+impl CleanCandidate {
     fn new(name: impl Into<String>, how: How) -> Self {
         Self { name: name.into(), bytes: None, loses: None, stays: None, how }
     }
@@ -75,7 +75,10 @@ impl Found {
 }
 
 /// Everything that exists, in the order in which ralph removes it.
-pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<Found>, CliError> {
+pub(super) fn find(
+    project: &Project,
+    context: &mut Context<'_>,
+) -> Result<Vec<CleanCandidate>, CliError> {
     let config = context.config()?;
     let worktree_folder = context.worktree_folder(project)?;
     let logs = project.resolve(config.get(key::LOGS_DIR));
@@ -83,9 +86,9 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<F
     let mut found = Vec::new();
     for ours in Worktrees::new(project, &worktree_folder).ours()? {
         let loses = ours.unsaved.then(|| "files in it are not committed".to_owned());
-        let mut one = Found::path(project, ours.path);
+        let mut one = CleanCandidate::path(project, ours.path);
         one.how = How::Worktree(ours.branch);
-        found.push(Found { loses, ..one });
+        found.push(CleanCandidate { loses, ..one });
     }
     let mut tasks = Tasks::of(&store);
     for (branch, landed) in inventory::branches(project, BRANCH_PREFIX)? {
@@ -94,14 +97,15 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<F
         }
         let loses = (!landed).then(|| "its commits are on no other branch".to_owned());
         let name = format!("branch {branch}");
-        found.push(Found { loses, ..Found::new(name, How::Branch(branch)) });
+        found.push(CleanCandidate { loses, ..CleanCandidate::new(name, How::Branch(branch)) });
     }
     for own in inventory::own_refs(project)? {
         let loses = own.work.as_ref().map(|work| {
             let files = count(work.files.len() as u64, "file");
             format!("saved work on {} ({files})", work.task)
         });
-        found.push(Found { loses, ..Found::new(own.name.clone(), How::Ref(own)) });
+        found
+            .push(CleanCandidate { loses, ..CleanCandidate::new(own.name.clone(), How::Ref(own)) });
     }
     let mut state: Vec<PathBuf> = STATE.map(|name| project.ralph_dir().join(name)).to_vec();
     // A repo's ralph.toml may name any folder inside the repo: there, only files that look like ralph's are removed.
@@ -127,17 +131,20 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<F
         let unseen = path.ends_with(".ralph/box") && has_unseen(&path);
         let loses =
             loses.or(unseen.then(|| "commits of a session that ralph has not checked".to_owned()));
-        found.push(Found { loses, ..Found::path(project, path) });
+        found.push(CleanCandidate { loses, ..CleanCandidate::path(project, path) });
     }
     let folders = vec![worktree_folder, logs];
     let lines = project.excluded_lines(&folders)?;
     if lines > 0 {
         let name = format!(".git/info/exclude ({})", count(lines as u64, "line"));
-        found.push(Found::new(name, How::Exclude(folders)));
+        found.push(CleanCandidate::new(name, How::Exclude(folders)));
     }
     // Also if only the worktrees above use it.
     if inventory::has_idle_worktree_config(project)? {
-        found.push(Found::new(".git/config (extensions.worktreeConfig)", How::WorktreeConfig));
+        found.push(CleanCandidate::new(
+            ".git/config (extensions.worktreeConfig)",
+            How::WorktreeConfig,
+        ));
     }
     for (path, undo) in init::undo(project) {
         let stays = match &undo {
@@ -148,7 +155,7 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<F
             Undo::Rewrite(_) => format!("{path} (ralph's additions)"),
             _ => path.to_owned(),
         };
-        found.push(Found { stays, ..Found::new(name, How::Init(path, undo)) });
+        found.push(CleanCandidate { stays, ..CleanCandidate::new(name, How::Init(path, undo)) });
     }
     found.extend(written_by_you(project));
     Ok(found)
@@ -177,19 +184,19 @@ fn has_unseen(sandboxes: &Path) -> bool {
 }
 
 /// Features and skills: ralph created the folders, but their contents are the user's.
-fn written_by_you(project: &Project) -> Vec<Found> {
+fn written_by_you(project: &Project) -> Vec<CleanCandidate> {
     let folders = ["features", "skills"].map(|name| project.ralph_dir().join(name));
     let is_full =
         |path: &PathBuf| std::fs::read_dir(path).is_ok_and(|mut all| all.next().is_some());
     let full = folders.into_iter().filter(is_full).map(|path| {
         let stays = Some("its contents are yours".to_owned());
-        Found { stays, ..Found::path(project, path) }
+        CleanCandidate { stays, ..CleanCandidate::path(project, path) }
     });
     full.collect()
 }
 
 /// Everything that would be lost, a sentence each.
-pub(super) fn losses(found: &[Found]) -> Vec<String> {
+pub(super) fn losses(found: &[CleanCandidate]) -> Vec<String> {
     let lost = found.iter().filter(|one| one.stays.is_none());
     lost.filter_map(|one| Some(format!("{}: {}", one.name, one.loses.as_ref()?))).collect()
 }
@@ -197,7 +204,7 @@ pub(super) fn losses(found: &[Found]) -> Vec<String> {
 /// Removes all of it. If something cannot be removed, ralph reports it and continues with the rest.
 pub(super) fn remove(
     project: &Project,
-    found: Vec<Found>,
+    found: Vec<CleanCandidate>,
     context: &mut Context<'_>,
 ) -> Result<Vec<Cleaned>, CliError> {
     let folder = context.worktree_folder(project)?;
@@ -208,10 +215,10 @@ pub(super) fn remove(
         let in_use = is_marker && done.iter().any(|one: &Cleaned| one.reason.is_some());
         if one.stays.is_some() || in_use {
             let stays = one.stays.clone().or(Some("a worktree is still there".to_owned()));
-            done.push(Found { stays, ..one }.line(true));
+            done.push(CleanCandidate { stays, ..one }.line(true));
             continue;
         }
-        let Found { name, bytes, how, .. } = one;
+        let CleanCandidate { name, bytes, how, .. } = one;
         done.push(match gone(project, &worktrees, how) {
             Ok(()) => Cleaned { bytes, ..Cleaned::said(name, "removed") },
             Err(error) => Cleaned::kept(name, &error),

@@ -14,7 +14,7 @@ use std::path::Path;
 use clap::Args;
 use ralph_engine::clock::Stopwatch;
 use ralph_engine::vcs::git::git;
-use ralph_ui::line::{Line, paragraph};
+use ralph_ui::line::{TextLine, paragraph};
 use ralph_ui::style::{Meaning, TextStyle};
 use ralph_ui::units::short_duration;
 
@@ -113,7 +113,7 @@ impl Demo<'_, '_> {
     fn typed(&mut self, program: &str, arguments: &[&str]) -> Done {
         let style = self.context.out.style;
         let words: Vec<String> = arguments.iter().map(|word| shell_word(word)).collect();
-        let line = Line::new().add(Meaning::Faint, "$ ");
+        let line = TextLine::new().add(Meaning::Faint, "$ ");
         let line = line.add(Meaning::Name, format!("{program} {}", words.join(" ")));
         self.context.out.line(line.show(style))?;
         Ok(self.context.out.finish()?)
@@ -167,7 +167,7 @@ impl Demo<'_, '_> {
             steps.push((&kept, "the repository of this demo"));
         }
         for (command, why) in steps {
-            let line = Line::new().plain("  ").add(Meaning::Name, format!("{command:<28}"));
+            let line = TextLine::new().plain("  ").add(Meaning::Name, format!("{command:<28}"));
             self.context.out.line(line.plain("  ").add(Meaning::Faint, why).show(style))?;
         }
         Ok(())

@@ -9,7 +9,7 @@ use ralph_core::task::Status;
 use ralph_core::view::RunView;
 use ralph_engine::ports::Store;
 use ralph_engine::run::journal;
-use ralph_engine::run::place::RunLogs;
+use ralph_engine::run::run_files::RunLogs;
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::git::git;
 

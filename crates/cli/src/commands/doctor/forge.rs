@@ -1,7 +1,7 @@
 //! Checks the remote and the access to its server.
 
 use ralph_core::forge::ForgeKind;
-use ralph_engine::forge::{Place, RemoteForge, Retry, TransportReport};
+use ralph_engine::forge::{ForgeContext, RemoteForge, Retry, TransportReport};
 use ralph_engine::ports::ForgeError;
 use ralph_engine::process::Stop;
 use ralph_engine::project::Project;
@@ -77,11 +77,11 @@ fn remedy(looked: &TransportReport) -> String {
 }
 
 fn forge(project: &Project, config: &Config, environment: &Environment) -> RemoteForge {
-    let place = Place {
+    let place = ForgeContext {
         folder: project.worktree.clone(),
         environment: environment.all.clone(),
         hosts: publish::hosts(config),
-        patience: Place::PATIENCE,
+        patience: ForgeContext::PATIENCE,
         retry: Retry { pauses: vec![], ..Retry::default() },
         stop: Stop::never(),
     };

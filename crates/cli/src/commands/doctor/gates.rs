@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ralph_core::agents_md;
 use ralph_engine::project::Project;
-use ralph_engine::run::place::WorktreeLock;
+use ralph_engine::run::run_files::WorktreeLock;
 use ralph_engine::run::{GateTrial, GateTried};
 use ralph_engine::vcs::SessionGitDir;
 

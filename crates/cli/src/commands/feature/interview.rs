@@ -14,7 +14,7 @@ use ralph_core::view::words::count;
 use ralph_engine::asking::{self, Typed};
 use ralph_engine::features::FeatureFiles;
 use ralph_engine::interrupts::Interrupts;
-use ralph_engine::interview::{Asked, DECIDE_YOURSELF, Interview};
+use ralph_engine::interview::{DECIDE_YOURSELF, Interview, InterviewQuestion};
 use ralph_ui::line::{paragraph, wrap};
 use ralph_ui::plain::{self, Conversation};
 use ralph_ui::style::Meaning;
@@ -25,7 +25,7 @@ use crate::commands::flags::SessionArgs;
 use crate::commands::task::text_error;
 use crate::error::{CliError, Done, quoted};
 use crate::exit_codes::Exit;
-use crate::launch::{self, FeatureWork, Shown, Stage};
+use crate::launch::{self, DisplayKind, FeatureStep, FeatureWork};
 use crate::wiring::Context;
 
 /// The input of this call.
@@ -75,7 +75,7 @@ pub(super) fn hold(
     let sessions = launch::sessions_for_texts(&context.config()?);
     let mut call = Call { sessions, ..Call::default() };
     let typed = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if typed && launch::chosen_display(&context.config()?) == Shown::Plain {
+    if typed && launch::chosen_display(&context.config()?) == DisplayKind::Plain {
         call.conversation = Some(Conversation::default());
         greet(name, &talk, context);
     }
@@ -104,13 +104,13 @@ pub(super) fn hold(
                 .hint(format!("continue: ralph feature create {name} --interview"))
                 .hint(format!("or write the spec yourself: ralph feature create {name} --edit")));
         }
-        let stage = Stage::Spec(talk.clone());
+        let stage = FeatureStep::Spec(talk.clone());
         let outcome = run(FeatureWork { name: name.clone(), stage }, &call, session, context)?;
         totals.add(&outcome);
         call.sessions = call.sessions.map(|left| left.saturating_sub(outcome.iterations.max(1)));
         call.spent += outcome.usage.cost_micro_usd.unwrap_or(0);
         if let Some(question) = outcome.question() {
-            talk.questions.push(Asked { text: question.to_owned(), answer: None });
+            talk.questions.push(InterviewQuestion { text: question.to_owned(), answer: None });
             save(&talk, files)?;
         }
         match (&outcome.reason, &call.conversation) {

@@ -20,7 +20,7 @@ use crate::commands::flags::SessionArgs;
 use crate::commands::import::{at_line, tell_report};
 use crate::error::{CliError, Done, feature_name, with_store};
 use crate::exit_codes::Exit;
-use crate::launch::{FeatureWork, Stage};
+use crate::launch::{FeatureStep, FeatureWork};
 use crate::wiring::Context;
 
 /// Have the agent turn the plan of a feature into tasks
@@ -61,7 +61,7 @@ pub(super) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
     if !args.apply {
         let how = format!("ralph feature plan {name}");
         texts::written(&files.plan(), &FeatureFiles::plan_template(&name), &how)?;
-        let work = FeatureWork { name: name.clone(), stage: Stage::Tasks };
+        let work = FeatureWork { name: name.clone(), stage: FeatureStep::Tasks };
         let outcome = run(work, &Call::default(), &args.session, context)?;
         if outcome.reason != StopReason::Session {
             let again = format!("ralph feature build {name}");

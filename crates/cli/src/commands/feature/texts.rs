@@ -13,7 +13,7 @@ use crate::commands::editor::Editor;
 use crate::commands::flags::SessionArgs;
 use crate::error::{CliError, Done, feature_name, quoted, with_store};
 use crate::exit_codes::Exit;
-use crate::launch::{FeatureWork, Stage};
+use crate::launch::{FeatureStep, FeatureWork};
 use crate::wiring::Context;
 
 /// These commands, as hints name them.
@@ -140,7 +140,7 @@ pub(super) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
     let spec = FeatureFiles::spec_template(&name);
     written(&files.spec(), &spec, &format!("ralph feature create {name} --edit, or --interview"))?;
     refuse_unreadable(&files.plan(), &template)?;
-    let work = FeatureWork { name: name.clone(), stage: Stage::Plan };
+    let work = FeatureWork { name: name.clone(), stage: FeatureStep::Plan };
     let outcome = run(work, &Call::default(), &args.session, context)?;
     if outcome.reason != StopReason::Session {
         return Err(fallen_short(&outcome, "plan.md", &format!("ralph feature plan {name}")));

@@ -3,7 +3,7 @@
 use ralph_core::plan::{Plan, PlanFormat, PlanTask};
 use ralph_core::task::{Status, Task};
 use ralph_engine::ports::{Store, StoreError};
-use ralph_ui::line::Line;
+use ralph_ui::line::TextLine;
 use ralph_ui::style::Meaning;
 use serde_json::json;
 
@@ -115,7 +115,7 @@ pub(super) fn show(
     let style = context.out.style;
     let width = plan.tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or_default();
     for (task, fate) in plan.tasks.iter().zip(&fates) {
-        let line = Line::new()
+        let line = TextLine::new()
             .plain(format!("  {:<9}  ", fate.word()))
             .add(Meaning::Name, format!("{:<width$}", task.id))
             .plain("  ")

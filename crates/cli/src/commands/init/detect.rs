@@ -38,7 +38,7 @@ pub(crate) const WORTH_LISTING: [&str; 1] = ["tests"];
 
 /// A test command and the file that shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct DetectedCommand {
     pub(crate) command: String,
     pub(crate) from: String,
 }
@@ -80,10 +80,10 @@ const RECIPES: [Rule; 2] = [make, just];
 ///
 /// With one language its own command comes first: it needs no other tool, and its output is well known. With
 /// several languages, only a handwritten recipe can test all of them.
-pub(crate) fn test_commands(top: &Top) -> Vec<Found> {
-    let find = |rules: &[Rule]| -> Vec<Found> {
+pub(crate) fn test_commands(top: &Top) -> Vec<DetectedCommand> {
+    let find = |rules: &[Rule]| -> Vec<DetectedCommand> {
         let found = rules.iter().filter_map(|rule| rule(top));
-        found.map(|(command, from)| Found { command, from: from.to_owned() }).collect()
+        found.map(|(command, from)| DetectedCommand { command, from: from.to_owned() }).collect()
     };
     let (mut first, mut then) = (find(&LANGUAGES), find(&RECIPES));
     if first.len() > 1 {

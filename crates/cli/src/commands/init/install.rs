@@ -6,9 +6,9 @@ use ralph_core::agents_md;
 use ralph_engine::project::{Project, write_atomically};
 use ralph_engine::prompts::InitFile;
 
-use super::detect::{self, Found};
+use super::detect::{self, DetectedCommand};
 use super::propose::{self, Proposal, read_top};
-use super::{hooks, place};
+use super::{hooks, target_path};
 
 /// Which files to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,15 +93,15 @@ pub(crate) fn is_as_written(project: &Project, path: &str) -> bool {
         _ => found == *text,
     };
     let base = &project.worktree;
-    place::unlinked(base, path).is_ok()
-        && place::read(base, path).is_ok_and(|found| found.as_deref().is_some_and(wrote))
+    target_path::unlinked(base, path).is_ok()
+        && target_path::read(base, path).is_ok_and(|found| found.as_deref().is_some_and(wrote))
 }
 
 /// The file with the hooks.
 pub(super) const SETTINGS: &str = ".claude/settings.json";
 
 /// The test commands that the worktree shows, the best one first.
-pub(crate) fn found_commands(project: &Project) -> Vec<Found> {
+pub(crate) fn found_commands(project: &Project) -> Vec<DetectedCommand> {
     detect::test_commands(&read_top(&project.worktree, &project.worktree))
 }
 
@@ -150,8 +150,8 @@ fn file(
     mode: Mode,
     wanted: impl FnOnce(Option<&str>) -> Result<Option<String>, String>,
 ) -> Result<Did, String> {
-    let real = place::unlinked(base, path);
-    let before = match place::read(base, path) {
+    let real = target_path::unlinked(base, path);
+    let before = match target_path::read(base, path) {
         // The target of a link matters only if ralph would write to it.
         Err(_) if real.is_err() => None,
         before => before?,
@@ -167,7 +167,7 @@ fn file(
 }
 
 fn folder(base: &Path, path: &str, mode: Mode) -> Result<Did, String> {
-    let real = place::unlinked(base, path)?;
+    let real = target_path::unlinked(base, path)?;
     if real.is_dir() {
         return Ok(Did::Kept);
     }

@@ -4,8 +4,8 @@ mod checks;
 mod detect;
 mod hooks;
 mod install;
-mod place;
 mod propose;
+mod target_path;
 mod undo;
 
 use std::io::{self, IsTerminal};

@@ -10,7 +10,7 @@ use ralph_engine::project::Project;
 use ralph_engine::untrusted;
 
 use super::checks::{Check, checks};
-use super::detect::{self, Found, Top};
+use super::detect::{self, DetectedCommand, Top};
 
 /// The settings, up to the example of a gate.
 const SETTINGS: &str = include_str!("ralph.toml");
@@ -27,9 +27,9 @@ const FOREIGN: [&str; 5] = ["node_modules", "target", "vendor", "dist", "build"]
 #[derive(Debug, Default)]
 pub(crate) struct Proposal {
     /// Commands that run tests, the best first.
-    pub(crate) tests: Vec<Found>,
+    pub(crate) tests: Vec<DetectedCommand>,
     /// The folders that have tests of their own, with a command each; empty if the top has tests.
-    below: Vec<(String, Found)>,
+    below: Vec<(String, DetectedCommand)>,
     /// Lints, type checks and format checks.
     pub(crate) checks: Vec<Check>,
 }
@@ -54,7 +54,7 @@ impl Proposal {
             let folder = name.trim_end_matches('/');
             if let Some(found) = detect::test_commands(&below).into_iter().next() {
                 let from = format!("{name}{}", found.from);
-                proposal.below.push((folder.to_owned(), Found { from, ..found }));
+                proposal.below.push((folder.to_owned(), DetectedCommand { from, ..found }));
             }
             proposal.checks.extend(checks(&below).into_iter().map(|check| Check {
                 command: format!("cd {folder} && {}", check.command),
@@ -75,7 +75,7 @@ impl Proposal {
             [] => return None,
             [(folder, found)] => format!("cd {folder} && {}", found.command),
             many => {
-                let one = |(folder, found): &(String, Found)| {
+                let one = |(folder, found): &(String, DetectedCommand)| {
                     format!("(cd {folder} && {})", found.command)
                 };
                 many.iter().map(one).collect::<Vec<_>>().join(" && ")
@@ -173,8 +173,10 @@ mod tests {
     use super::*;
 
     fn proposal() -> Proposal {
-        let found =
-            |command: &str, from: &str| Found { command: command.into(), from: from.into() };
+        let found = |command: &str, from: &str| DetectedCommand {
+            command: command.into(),
+            from: from.into(),
+        };
         let check = |kind, command: &str| Check { kind, command: command.into(), from: "x".into() };
         Proposal {
             tests: vec![found("make test", "Makefile")],
@@ -219,8 +221,10 @@ mod tests {
 
     #[test]
     fn the_tests_of_several_folders_are_one_command() {
-        let found =
-            |command: &str, from: &str| Found { command: command.into(), from: from.into() };
+        let found = |command: &str, from: &str| DetectedCommand {
+            command: command.into(),
+            from: from.into(),
+        };
         let mut proposal = Proposal::default();
         assert_eq!(proposal.test_command(), None);
         proposal.below.push(("api".into(), found("go test ./...", "api/go.mod")));

@@ -8,7 +8,7 @@ use ralph_engine::project::{Project, write_atomically};
 
 use super::install::{Did, OURS, SETTINGS, Step, agents_section, is_as_written};
 use super::propose::Proposal;
-use super::{hooks, place};
+use super::{hooks, target_path};
 
 /// What to do with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,9 @@ pub(crate) fn undo(project: &Project) -> Vec<(&'static str, Undo)> {
         found.push((path, undo));
     }
     let text = |path| {
-        place::unlinked(base, path).and_then(|_| place::read(base, path)).unwrap_or_default()
+        target_path::unlinked(base, path)
+            .and_then(|_| target_path::read(base, path))
+            .unwrap_or_default()
     };
     // A project that has grown shows another command today than at first.
     let proposal = Proposal::of(project);
@@ -90,7 +92,7 @@ pub(super) fn undo_all(project: &Project) -> Vec<Step> {
 
 /// Carries one out.
 pub(crate) fn apply(project: &Project, path: &str, undo: &Undo) -> Result<(), String> {
-    let real = place::unlinked(&project.worktree, path)?;
+    let real = target_path::unlinked(&project.worktree, path)?;
     match undo {
         Undo::Keep(_) => Ok(()),
         Undo::Remove => std::fs::remove_file(&real).map_err(|error| error.to_string()),

@@ -53,9 +53,11 @@ fn commented_defaults_and_table_agree_one_to_one() {
 fn comments_name_every_word_of_a_choice() {
     let comments = reference::comments();
     for setting in SETTINGS {
-        let (Kind::Choice(words)
-        | Kind::List(Kind::Choice(words))
-        | Kind::OrPreset(Kind::Choice(words) | Kind::List(Kind::Choice(words)))) = &setting.kind
+        let (SettingKind::Choice(words)
+        | SettingKind::List(SettingKind::Choice(words))
+        | SettingKind::OrPreset(
+            SettingKind::Choice(words) | SettingKind::List(SettingKind::Choice(words)),
+        )) = &setting.kind
         else {
             continue;
         };

@@ -46,7 +46,7 @@ fn every_preset_has_a_valid_value_for_every_setting_that_it_decides() {
     for preset in &PRESETS {
         for setting in SETTINGS {
             let value = preset.value_of(setting.key);
-            let by_preset = matches!(setting.kind, Kind::OrPreset(_));
+            let by_preset = matches!(setting.kind, SettingKind::OrPreset(_));
             assert_eq!(value.is_some(), by_preset, "{} of {}", setting.key, preset.name);
             let Some(value) = value else { continue };
             let pair = format!("{}={}", setting.key, value.plain());

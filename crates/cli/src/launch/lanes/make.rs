@@ -14,7 +14,7 @@ use ralph_core::branch::BranchName;
 use ralph_core::run::{Fact, Notice, RunEvent, SlotId};
 use ralph_core::view::Reporter;
 use ralph_engine::interrupts::Interrupts;
-use ralph_engine::ports::{GitError, Shown};
+use ralph_engine::ports::{GitError, SandboxMounts};
 use ralph_engine::project::Project;
 use ralph_engine::run::shared_budget::SharedBudget;
 use ralph_engine::run::{self, Ended, SetUpError, Setup};
@@ -23,10 +23,10 @@ use ralph_engine::vcs::upstream::commit_of;
 use ralph_engine::vcs::worktree::{Prepared, Wanted, Worktrees};
 
 use super::super::display::Shared;
-use super::super::{Place, RunOptions, assemble, git_failed, lock, run_error};
+use super::super::{RunLocation, RunOptions, assemble, git_failed, lock, run_error};
 use super::call::Call;
 use super::controls::Controls;
-use super::{End, Lane, Told, Went};
+use super::{End, Lane, LaneEvent, Went};
 use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
@@ -42,7 +42,7 @@ pub(super) struct Shares {
     /// The user's commands to the running lanes.
     pub(super) controls: Controls,
     /// Receives the events of the lanes.
-    pub(super) tell: Sender<Told>,
+    pub(super) tell: Sender<LaneEvent>,
 }
 
 /// A lane that is ready to start.
@@ -61,7 +61,7 @@ pub(super) struct Ready {
 struct Published {
     went: Arc<Mutex<Went>>,
     number: usize,
-    tell: Sender<Told>,
+    tell: Sender<LaneEvent>,
 }
 
 impl Published {
@@ -85,7 +85,7 @@ impl Reporter for Published {
             _ => return,
         };
         // The receiver is gone only after the call has ended.
-        let _ = self.tell.send(Told::Watches(self.number, watches));
+        let _ = self.tell.send(LaneEvent::Watches(self.number, watches));
     }
 
     fn agent(&mut self, _slot: SlotId, _event: &AgentEvent) {}
@@ -101,7 +101,7 @@ struct SetUp {
     folder: PathBuf,
     environment: Vec<(OsString, OsString)>,
     sandbox: Arc<Sandbox>,
-    shown: Shown,
+    shown: SandboxMounts,
     log: PathBuf,
     worktrees: Worktrees,
     branch: BranchName,
@@ -162,7 +162,7 @@ impl Call {
             shared_budget: shares.shared_budget.clone(),
             display: shares.display.clone(),
         };
-        let place = Place { project, home: self.home.clone(), lane: Some(lane) };
+        let place = RunLocation { project, home: self.home.clone(), lane: Some(lane) };
         let (mut setup, mut reporters) = assemble(options, place, lock, context)?;
         setup.paused = shares.controls.paused();
         reporters.insert(0, Box::new(shares.controls.clone()));

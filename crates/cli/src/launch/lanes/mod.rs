@@ -35,7 +35,7 @@ use ralph_engine::vcs::base::commits_since;
 use ralph_ui::lanes::{LaneLine, prefixes, summary};
 
 use super::display::{self, Shared};
-use super::{RunOptions, Shown, lock, tidy, worktrees};
+use super::{DisplayKind, RunOptions, lock, tidy, worktrees};
 use crate::error::{CliError, Done};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
@@ -182,7 +182,7 @@ impl End {
 
 /// An event of a lane, by its number.
 #[derive(Debug)]
-enum Told {
+enum LaneEvent {
     /// It has ended.
     Ended(usize, Box<End>),
     /// It only watches its pull request now, or has work again.
@@ -291,8 +291,8 @@ fn run_all(
             break;
         }
         let (number, end) = match told.recv_timeout(PLAN_AGAIN) {
-            Ok(Told::Ended(number, end)) => (number, *end),
-            Ok(Told::Watches(number, watches)) => {
+            Ok(LaneEvent::Ended(number, end)) => (number, *end),
+            Ok(LaneEvent::Watches(number, watches)) => {
                 schedule.watches(number, watches);
                 continue;
             }
@@ -322,7 +322,7 @@ fn run_all(
 }
 
 /// Runs a lane on its own thread, which reports how it ended.
-fn spawn(number: usize, ready: make::Ready, tell: &Sender<Told>) -> Done {
+fn spawn(number: usize, ready: make::Ready, tell: &Sender<LaneEvent>) -> Done {
     let tell = tell.clone();
     std::thread::Builder::new()
         .name(format!("lane {number}"))
@@ -333,7 +333,7 @@ fn spawn(number: usize, ready: make::Ready, tell: &Sender<Told>) -> Done {
                 why: "ralph crashed while working on this branch".to_owned(),
             });
             // The receiver is gone only after the call has ended.
-            let _ = tell.send(Told::Ended(number, Box::new(end)));
+            let _ = tell.send(LaneEvent::Ended(number, Box::new(end)));
         })
         .map(drop)
         .map_err(|error| CliError::run_failed(format!("no thread for a branch: {error}")))
@@ -341,7 +341,7 @@ fn spawn(number: usize, ready: make::Ready, tell: &Sender<Told>) -> Done {
 
 fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>, CliError> {
     let names: Vec<&str> = call.sections.iter().map(|section| section.name.as_str()).collect();
-    let json = display::shown(&context.config()?) == Shown::Json;
+    let json = display::shown(&context.config()?) == DisplayKind::Json;
     let out: Box<dyn Write + Send> =
         if json { Box::new(io::stdout()) } else { Box::new(io::stderr()) };
     let out = Arc::new(Mutex::new(out));
@@ -363,7 +363,7 @@ fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
     for number in &numbers {
         lines.push(lane_line(call, *number, &ends[*number], context)?);
     }
-    if display::shown(&context.config()?) == Shown::Json {
+    if display::shown(&context.config()?) == DisplayKind::Json {
         context.out.leave_stdout(true);
     } else {
         let complete = numbers.iter().filter(|number| ends[**number].is_complete()).count();

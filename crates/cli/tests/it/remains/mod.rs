@@ -9,7 +9,7 @@ use std::io::Write;
 
 use ralph_testkit::times;
 
-use world::{Kind, World};
+use world::{RunShape, World};
 
 /// Prints a line beside the result of the test.
 fn print(line: &str) {
@@ -23,7 +23,7 @@ fn after_random_runs_nothing_unexpected_remains() {
         std::env::var("RALPH_TEST_STORY").map_or(1, |seed| seed.parse().expect("a number"));
     let mut failed = vec![];
     for seed in first..first + times(3, 30) as u64 {
-        let kind = Kind::of(seed);
+        let kind = RunShape::of(seed);
         let mut world = World::new(&kind);
         let before = world.bytes();
         let told = world.play();

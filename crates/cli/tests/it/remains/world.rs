@@ -33,7 +33,7 @@ const POINTS: [&str; 14] = [
 ];
 
 /// What a run is like.
-pub(super) struct Kind {
+pub(super) struct RunShape {
     random: Rng,
     level: &'static str,
     /// Side by side, or the branches of a plan, or in place.
@@ -51,7 +51,7 @@ enum Work {
     InPlace,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for RunShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { level, work, .. } = self;
         write!(f, "{level:8} {work:?}")?;
@@ -69,7 +69,7 @@ impl fmt::Display for Kind {
     }
 }
 
-impl Kind {
+impl RunShape {
     /// That of a seed. The first three are one of each level.
     pub(super) fn of(seed: u64) -> Self {
         // Small seeds alone give much the same first numbers.
@@ -96,14 +96,14 @@ impl Kind {
 /// A repository with what the runs need.
 pub(super) struct World {
     pub(super) env: TestEnv,
-    kind: Kind,
+    kind: RunShape,
     /// The most bytes that the repository took after any run.
     pub(super) peak: u64,
     branches: Vec<&'static str>,
 }
 
 impl World {
-    pub(super) fn new(kind: &Kind) -> Self {
+    pub(super) fn new(kind: &RunShape) -> Self {
         let mut env = project(&[]);
         let level = match kind.level {
             "full" if !has_boxes("full") => "none",
@@ -122,7 +122,7 @@ impl World {
             "ralph.toml",
             "[[gate]]\nname = \"test\"\ncommand = \"! grep -rqs wrong *.txt\"\n",
         );
-        let kind = Kind { random: kind.random.clone(), kills: kind.kills.clone(), ..*kind };
+        let kind = RunShape { random: kind.random.clone(), kills: kind.kills.clone(), ..*kind };
         let mut world = Self { env, kind, peak: 0, branches: vec![] };
         if world.kind.submodule {
             world.add_submodule();

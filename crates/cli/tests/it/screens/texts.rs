@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::not_shown::NOT_SHOWN;
 use super::{is_typed, rows};
-use crate::voice::rust::{Kind, pieces};
+use crate::voice::rust::{TextKind, pieces};
 
 /// Where errors are that users see as they are.
 const SENTENCES: [&str; 13] = [
@@ -123,7 +123,7 @@ fn texts() -> BTreeSet<Text> {
     let mut texts = BTreeSet::new();
     for file in files {
         let code = std::fs::read_to_string(&file).unwrap();
-        let strings = pieces(&code).into_iter().filter(|piece| piece.kind == Kind::String);
+        let strings = pieces(&code).into_iter().filter(|piece| piece.kind == TextKind::String);
         for piece in strings.filter(|piece| !piece.in_test) {
             let place = match piece.call {
                 Some("#[error(") => Place::Anywhere,

@@ -3,7 +3,7 @@
 use super::passage::Passage;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum TextKind {
     String,
     /// All lines of one doc comment.
     Doc,
@@ -21,7 +21,7 @@ const CALLS: [&str; 6] = [
 
 #[derive(Debug)]
 pub(crate) struct Piece {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TextKind,
     /// The call of [`CALLS`] that it is an argument of.
     pub(crate) call: Option<&'static str>,
     /// Below `#[cfg(test)]`.
@@ -98,14 +98,14 @@ impl Lexer {
         Some(letter)
     }
 
-    fn push(&mut self, kind: Kind, passage: Passage) {
+    fn push(&mut self, kind: TextKind, passage: Passage) {
         let call = self.calls.last().and_then(|(_, call)| *call);
         self.pieces.push(Piece { kind, call, in_test: self.test != Test::No, passage });
     }
 
     fn end_comment(&mut self) {
         if let Some((_, _, passage)) = self.comment.take() {
-            self.push(Kind::Doc, passage);
+            self.push(TextKind::Doc, passage);
         }
     }
 
@@ -247,7 +247,7 @@ impl Lexer {
             passage.push(letter, line);
         }
         self.at += end.len();
-        self.push(Kind::String, passage);
+        self.push(TextKind::String, passage);
     }
 
     fn read_string(&mut self) {
@@ -261,7 +261,7 @@ impl Lexer {
                 _ => passage.push(letter, self.line),
             }
         }
-        self.push(Kind::String, passage);
+        self.push(TextKind::String, passage);
     }
 
     fn escape(&mut self, passage: &mut Passage) {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use ralph_testkit::TestEnv;
 
 use super::passage::Passage;
-use super::rust::{Kind, Piece, pieces};
+use super::rust::{Piece, TextKind, pieces};
 use crate::named_tests::crates;
 use crate::reference::commands;
 
@@ -110,9 +110,9 @@ fn of_rust(file: &str) -> Vec<Source> {
         Some(Source { file: file.to_owned(), whole: Rc::clone(&whole), reader, passage })
     };
     let of = |piece: Piece| match piece.kind {
-        Kind::Doc => source(Reader::Programmer, piece.passage.of_markdown()),
-        Kind::String if is_test || piece.in_test || !piece.passage.has_blanks() => None,
-        Kind::String => source(Reader::User, piece.passage.of_string()),
+        TextKind::Doc => source(Reader::Programmer, piece.passage.of_markdown()),
+        TextKind::String if is_test || piece.in_test || !piece.passage.has_blanks() => None,
+        TextKind::String => source(Reader::User, piece.passage.of_string()),
     };
     pieces(&whole).into_iter().filter_map(of).collect()
 }

@@ -6,7 +6,7 @@ use super::exceptions::Exception;
 use super::matching::Pattern;
 use super::passage::Passage;
 use super::rules::RULES;
-use super::rust::{Kind, pieces};
+use super::rust::{TextKind, pieces};
 use super::sources::{Reader, Source};
 use super::{Search, concerns};
 
@@ -71,8 +71,8 @@ fn h() { g("nine"); }
         .iter()
         .map(|piece| (piece.kind, piece.in_test, piece.passage.first_line(), piece.passage.text()))
         .collect();
-    let string = |in_test, line, text: &str| (Kind::String, in_test, line, text.to_owned());
-    let doc = |line, text: &str| (Kind::Doc, false, line, text.to_owned());
+    let string = |in_test, line, text: &str| (TextKind::String, in_test, line, text.to_owned());
+    let doc = |line, text: &str| (TextKind::Doc, false, line, text.to_owned());
     assert_eq!(
         found,
         [

@@ -12,7 +12,7 @@ fn route(kind: ForgeKind) -> Route {
 }
 
 /// The lists of a server, and what each says to these answers.
-fn read(sources: Vec<Source>, kind: ForgeKind, answers: &[Value]) -> Vec<Said> {
+fn read(sources: Vec<Source>, kind: ForgeKind, answers: &[Value]) -> Vec<ForgeEntry> {
     let route = route(kind);
     let pairs = sources.into_iter().zip(answers);
     pairs.flat_map(|(source, answer)| source.read(&route, answer)).collect()
@@ -21,7 +21,7 @@ fn read(sources: Vec<Source>, kind: ForgeKind, answers: &[Value]) -> Vec<Said> {
 fn checks(kind: ForgeKind, answers: &[Value]) -> Vec<Check> {
     let all = read(route(kind).checks("abc"), kind, answers);
     let check = |said| match said {
-        Said::Check(check) => check,
+        ForgeEntry::Check(check) => check,
         other => panic!("{other:?}"),
     };
     all.into_iter().map(check).collect()
@@ -32,13 +32,13 @@ fn comments(kind: ForgeKind, answers: &[Value]) -> Vec<(String, String, String, 
     let mut found = vec![];
     while !all.is_empty() {
         match all.remove(0) {
-            Said::Comment(Comment { key, author, text, place, .. }) => {
+            ForgeEntry::Comment(Comment { key, author, text, place, .. }) => {
                 found.push((key, author, text, place));
             }
-            Said::More(source) => {
+            ForgeEntry::More(source) => {
                 found.push((source.path, String::new(), String::new(), String::new()));
             }
-            Said::Check(check) => panic!("{check:?}"),
+            ForgeEntry::Check(check) => panic!("{check:?}"),
         }
     }
     found
@@ -183,7 +183,7 @@ fn gitea_tells_the_comments_of_each_review_in_a_list_of_its_own() {
           "resolver": { "login": "eve" } },
     ]);
     let said = gitea_comments(&route(ForgeKind::Gitea), &answer);
-    assert!(matches!(&said[..], [Said::Comment(one)] if one.place == "a.rs:3"), "{said:?}");
+    assert!(matches!(&said[..], [ForgeEntry::Comment(one)] if one.place == "a.rs:3"), "{said:?}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 
 /// An issue, in beads' order of fields.
 #[derive(Serialize)]
-struct Line<'t> {
+struct BeadsIssue<'t> {
     id: &'t TaskId,
     title: &'t str,
     description: &'t str,
@@ -60,7 +60,7 @@ pub(super) fn render(tasks: &[Task]) -> Rendered {
     Rendered { text, not_kept: tally.sentences() }
 }
 
-fn line<'t>(task: &'t Task, deleted: &HashSet<&TaskId>, tally: &mut Tally) -> Line<'t> {
+fn line<'t>(task: &'t Task, deleted: &HashSet<&TaskId>, tally: &mut Tally) -> BeadsIssue<'t> {
     let priority = i64::from(task.priority);
     if priority > LAST_PRIORITY {
         tally.add("the priority of ", "task", " (above 4, exported as 4)");
@@ -77,7 +77,7 @@ fn line<'t>(task: &'t Task, deleted: &HashSet<&TaskId>, tally: &mut Tally) -> Li
     tally.lost(task.reason.is_some(), "the reason", "task");
     tally.lost(task.result.is_some(), "the result", "task");
     let done_at = task.done_at.unwrap_or(task.updated_at);
-    Line {
+    BeadsIssue {
         id: &task.id,
         title: task.title.as_str(),
         description: &task.description,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::doc::{Group, ItemState, Kind, PlanDoc, Stray, Warning};
+use super::doc::{Group, ItemState, PlanDoc, PlanKind, Stray, Warning};
 use super::items::{CheckboxCollector, bare, list, value_of};
 use super::outline::{LineKind, Outline};
 use crate::plan::PlanError;
@@ -16,7 +16,7 @@ pub(super) fn name(words: &str) -> Option<&str> {
 }
 
 pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
-    let mut doc = PlanDoc::empty(Kind::Branches);
+    let mut doc = PlanDoc::empty(PlanKind::Branches);
     let mut checkboxes = CheckboxCollector::of(outline);
     let mut outside = CheckboxCollector::of(outline);
     let mut seen: HashMap<&str, usize> = HashMap::new();
@@ -73,7 +73,7 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
 /// The checkboxes that are neither done nor dropped. What has parts is done with them.
 fn stray(checkboxes: CheckboxCollector<'_, '_>) -> Vec<Stray> {
     let (items, _) = checkboxes.finish();
-    let doc = PlanDoc { items, ..PlanDoc::empty(Kind::Branches) };
+    let doc = PlanDoc { items, ..PlanDoc::empty(PlanKind::Branches) };
     let (standings, parents) = (doc.standings(), doc.parents());
     let items = doc.items.into_iter().zip(standings).zip(parents);
     let open = items.filter(|((_, state), is_parent)| {

@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::doc::{Group, Item, Kind, PlanDoc, Tick};
+use super::doc::{Group, Item, PlanDoc, PlanKind, Tick};
 use super::items::{CheckboxCollector, bare, body, list, says_none, title, value_of};
 use super::mark::Mark;
-use super::outline::{Line, LineKind, Outline};
+use super::outline::{LineKind, Outline, OutlineLine};
 
 pub(super) fn read(outline: &Outline<'_>) -> PlanDoc {
-    let mut doc = PlanDoc::empty(Kind::Checklist);
+    let mut doc = PlanDoc::empty(PlanKind::Checklist);
     doc.name = outline.plain_headings().find_map(|(_, words)| bare(words));
     let tasks = heading_tasks(outline);
     if tasks.iter().any(|task| task.status.is_some()) {
@@ -155,7 +155,7 @@ fn task_heading(words: &str) -> Option<(&str, &str)> {
 }
 
 /// The place in the text of the value of `**Key:** value`, outside of checkboxes and code.
-fn field(outline: &Outline<'_>, line: &Line, key: &str) -> Option<Range<usize>> {
+fn field(outline: &Outline<'_>, line: &OutlineLine, key: &str) -> Option<Range<usize>> {
     let readable = matches!(line.kind, LineKind::Text | LineKind::Bullet { .. });
     let range =
         value_of(outline.content(line), key).filter(|_| readable && line.under.is_none())?;

@@ -11,7 +11,7 @@ use crate::plan::PlanError;
 
 /// The three ways to write a plan in markdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum PlanKind {
     /// Sections `## Branch: name`, each of them one pull request.
     Branches,
     /// `# Progress: name` with its fixed sections.
@@ -20,7 +20,7 @@ pub enum Kind {
     Checklist,
 }
 
-impl Kind {
+impl PlanKind {
     /// What a file of this name and content is.
     pub fn of(file_name: &str, text: &str) -> Self {
         let outline = Outline::of(text);
@@ -59,7 +59,7 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanDoc {
     /// Which kind of plan.
-    pub kind: Kind,
+    pub kind: PlanKind,
     /// What the plan calls itself.
     pub name: Option<String>,
     /// The tasks, in the order of the text. A parent stands before its parts.
@@ -182,13 +182,13 @@ pub struct Group {
 }
 
 /// Reads a plan of a known kind.
-pub fn read(kind: Kind, text: &str) -> Result<PlanDoc, PlanError> {
+pub fn read(kind: PlanKind, text: &str) -> Result<PlanDoc, PlanError> {
     refuse_binary(text)?;
     let outline = Outline::of(text);
     let mut doc = match kind {
-        Kind::Branches => branches::read(&outline),
-        Kind::Progress => progress::read(&outline),
-        Kind::Checklist => Ok(checklist::read(&outline)),
+        PlanKind::Branches => branches::read(&outline),
+        PlanKind::Progress => progress::read(&outline),
+        PlanKind::Checklist => Ok(checklist::read(&outline)),
     }?;
     let first_break = text.find('\n');
     let is_crlf = first_break.is_some_and(|at| text[..at].ends_with('\r'));
@@ -219,7 +219,7 @@ fn refuse_binary(text: &str) -> Result<(), PlanError> {
 
 impl PlanDoc {
     /// A plan without anything in it.
-    pub(super) fn empty(kind: Kind) -> Self {
+    pub(super) fn empty(kind: PlanKind) -> Self {
         let (items, groups, warnings, stray) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (progress, newline) = (Progress::default(), "\n");
         Self { kind, name: None, items, groups, warnings, stray, progress, newline, section: None }

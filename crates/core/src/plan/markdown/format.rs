@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::doc::{Item, ItemState, Kind, PlanDoc, read};
+use super::doc::{Item, ItemState, PlanDoc, PlanKind, read};
 use super::items::{title, value_of};
 use super::likeness::plain;
 use super::mark::Mark;
@@ -21,7 +21,7 @@ use crate::text::{TextError, Title, label, long};
 
 /// One kind of markdown plan as a format.
 #[derive(Debug)]
-pub(in crate::plan) struct Markdown(pub(in crate::plan) Kind);
+pub(in crate::plan) struct Markdown(pub(in crate::plan) PlanKind);
 
 impl PlanFormat for Markdown {
     fn name(&self) -> &'static str {
@@ -30,17 +30,17 @@ impl PlanFormat for Markdown {
 
     fn about(&self) -> &'static str {
         match self.0 {
-            Kind::Branches => "markdown with \"## Branch: name\" sections",
-            Kind::Progress => "markdown that starts with \"# Progress: name\"",
-            Kind::Checklist => "markdown with checkboxes or \"### Task N: title\"",
+            PlanKind::Branches => "markdown with \"## Branch: name\" sections",
+            PlanKind::Progress => "markdown that starts with \"# Progress: name\"",
+            PlanKind::Checklist => "markdown with checkboxes or \"### Task N: title\"",
         }
     }
 
     fn recognises(&self, file_name: &str, text: &str) -> bool {
         // Standard input has no name; a list of checkboxes could still be anything.
         let is_named =
-            is_markdown(file_name) || (self.0 != Kind::Checklist && !file_name.contains('.'));
-        is_named && Kind::of(file_name, text) == self.0
+            is_markdown(file_name) || (self.0 != PlanKind::Checklist && !file_name.contains('.'));
+        is_named && PlanKind::of(file_name, text) == self.0
     }
 
     fn parse(&self, text: &str) -> Result<Plan, PlanError> {
@@ -66,10 +66,10 @@ fn is_markdown(file_name: &str) -> bool {
 /// Whether a file is a checklist in which most titles have the numbers of a dialect. The others are named when they
 /// are imported.
 pub(super) fn is_checklist(file_name: &str, text: &str, has_number: impl Fn(&str) -> bool) -> bool {
-    if !is_markdown(file_name) || Kind::of(file_name, text) != Kind::Checklist {
+    if !is_markdown(file_name) || PlanKind::of(file_name, text) != PlanKind::Checklist {
         return false;
     }
-    read(Kind::Checklist, text).is_ok_and(|doc| {
+    read(PlanKind::Checklist, text).is_ok_and(|doc| {
         let numbered = doc.items.iter().filter(|item| has_number(&item.title)).count();
         numbered > 0 && numbered * 2 >= doc.items.len()
     })
@@ -182,7 +182,7 @@ pub(super) fn plan_of(
     let dropped = (0..doc.items.len()).filter(|index| !is_kept(index));
     let dropped: Vec<TaskId> = dropped.map(|index| ids[index].clone()).collect();
     dropped.iter().for_each(|_| tally.add("", "task", " marked [-] (dropped)"));
-    for group in doc.groups.iter().filter(|_| doc.kind == Kind::Branches) {
+    for group in doc.groups.iter().filter(|_| doc.kind == PlanKind::Branches) {
         tally.lost(group.goal.is_some(), "the goal", "branch section");
         tally.lost(group.base.is_some(), "the base", "branch section");
         tally.lost(!group.needs.is_empty(), "the needs", "branch section");
@@ -273,7 +273,7 @@ fn fields(
         description: Some(long("description", item.body.as_str())?),
         ..TaskPatch::default()
     };
-    if doc.kind == Kind::Branches {
+    if doc.kind == PlanKind::Branches {
         fields.branch = Some(label("branch", &name)?);
         let globs = group.map(|group| group.touches.as_slice()).unwrap_or_default();
         let globs = globs.iter().filter_map(|glob| label("touches", glob).transpose());
@@ -293,7 +293,7 @@ fn has_text_around(doc: &PlanDoc, text: &str) -> bool {
     let outline = Outline::of(text);
     let mut spans = doc.items.iter().map(|item| item.span.clone()).peekable();
     let is_field = |line: &str| {
-        doc.kind == Kind::Branches
+        doc.kind == PlanKind::Branches
             && ["goal", "base", "needs", "touches"].iter().any(|key| value_of(line, key).is_some())
     };
     outline.lines.iter().any(|line| {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::doc::{Item, Tick, Warning};
 use super::line::{dedented, marker};
 use super::mark::Mark;
-use super::outline::{BoxAt, Line, LineKind, Outline};
+use super::outline::{BoxAt, LineKind, Outline, OutlineLine};
 use super::table::{Table, is_delimiter};
 use crate::text::MAX_TITLE;
 
@@ -107,7 +107,7 @@ impl<'o, 't> CheckboxCollector<'o, 't> {
         let mut below = outline.lines[index + 1..].iter().zip(outline.lines[index].number + 1..);
         let (first, number) = below.next()?;
         let starts = first.number == number && is_delimiter(outline.content(first));
-        let is_row = |(line, number): &(&Line, usize)| {
+        let is_row = |(line, number): &(&OutlineLine, usize)| {
             line.number == *number && matches!(line.kind, LineKind::Row | LineKind::Text)
         };
         let rows = below.take_while(is_row).map(|(line, _)| outline.content(line));
@@ -190,7 +190,7 @@ pub(super) fn body(outline: &Outline<'_>, lines: &[usize]) -> String {
     let lines = lines.iter().map(|index| &outline.lines[*index]);
     let shared = lines.clone().map(|line| line.indent).filter(|indent| *indent > 0).min();
     let mut text = String::new();
-    let mut last: Option<&Line> = None;
+    let mut last: Option<&OutlineLine> = None;
     for line in lines {
         if let Some(last) = last {
             let gap = line.number - last.number;

@@ -40,7 +40,7 @@ mod tests;
 mod write;
 mod write_tasks;
 
-pub use doc::{Group, Item, ItemState, Kind, PlanDoc, Stray, Warning, decode, read};
+pub use doc::{Group, Item, ItemState, PlanDoc, PlanKind, Stray, Warning, decode, read};
 pub use edit::{Edit, EditError, apply, inverse};
 pub use format::content_ids;
 pub(super) use format::{Markdown, words_id};

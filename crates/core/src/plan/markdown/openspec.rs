@@ -8,7 +8,7 @@
 //! The number is the task's id, and the heading its category. OpenSpec has tasks done one after the other, so each
 //! depends on the one before it.
 
-use super::doc::{Kind, read};
+use super::doc::{PlanKind, read};
 use super::format::{Dialect, Numbered, is_checklist, ordered, plan_of};
 use super::outline::Outline;
 use super::spec_kit::after_number;
@@ -42,7 +42,7 @@ impl PlanFormat for OpenSpec {
     }
 
     fn parse(&self, text: &str) -> Result<Plan, PlanError> {
-        let doc = read(Kind::Checklist, text)?;
+        let doc = read(PlanKind::Checklist, text)?;
         let tasks = doc.items.iter().map(|item| numbered(&item.title)).collect();
         let deps = ordered(&doc, |_| (0, false));
         plan_of(&doc, text, Some(Dialect { tasks, categories: None, deps, number: "1.1" }))

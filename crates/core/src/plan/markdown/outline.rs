@@ -13,7 +13,7 @@ use super::scan::{Hidden, Scanner};
 
 /// A line that is not blank.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+pub(super) struct OutlineLine {
     /// From 1.
     pub(super) number: usize,
     /// Its first byte, indentation included.
@@ -59,7 +59,7 @@ pub(super) struct BoxAt {
 #[derive(Debug)]
 pub(super) struct Outline<'t> {
     pub(super) text: &'t str,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<OutlineLine>,
     /// What the text does not close, outside of inner items.
     hidden: Option<Hidden>,
 }
@@ -120,7 +120,7 @@ impl<'t> Outline<'t> {
     }
 
     /// The text of a line, without its line break.
-    pub(super) fn content(&self, line: &Line) -> &'t str {
+    pub(super) fn content(&self, line: &OutlineLine) -> &'t str {
         &self.text[line.start..line.end]
     }
 

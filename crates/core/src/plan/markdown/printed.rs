@@ -1,6 +1,6 @@
 //! A whole progress file in the output of an agent: ralph reads what it requests and never copies it.
 
-use super::doc::{Kind, PlanDoc, read};
+use super::doc::{PlanDoc, PlanKind, read};
 use super::identity::{entries, pair};
 use super::likeness::plain;
 use super::line::{self, Fence, atx};
@@ -35,7 +35,7 @@ pub fn printed(current: &PlanDoc, current_text: &str, agent_text: &str) -> Optio
         return Some(Printed { done_marker, completed, ..Printed::default() });
     }
     // It was readable a moment ago.
-    let file = read(Kind::Progress, text).ok()?;
+    let file = read(PlanKind::Progress, text).ok()?;
     Some(compare(current, &file))
 }
 
@@ -47,7 +47,7 @@ fn last_file(text: &str) -> Option<&str> {
             Some(fence) => &text[start..start + fenced(&text[start..], fence)],
             None => &text[start..],
         };
-        let doc = read(Kind::Progress, file).ok()?;
+        let doc = read(PlanKind::Progress, file).ok()?;
         doc.progress.section(Section::Tasks).map(|_| file)
     })
 }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::doc::{Group, Kind, PlanDoc};
+use super::doc::{Group, PlanDoc, PlanKind};
 use super::items::{CheckboxCollector, bare, value_of};
-use super::outline::{BoxAt, Line, LineKind, Outline};
+use super::outline::{BoxAt, LineKind, Outline, OutlineLine};
 use crate::plan::PlanError;
 
 /// What ends a run when it stands alone on a line of the Status section.
@@ -119,7 +119,7 @@ pub(super) fn name(words: &str) -> Option<&str> {
 }
 
 pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
-    let mut doc = PlanDoc::empty(Kind::Progress);
+    let mut doc = PlanDoc::empty(PlanKind::Progress);
     let mut checkboxes = CheckboxCollector::of(outline);
     let mut section: Option<usize> = None;
     let mut phase = None;
@@ -184,7 +184,7 @@ pub(super) fn read(outline: &Outline<'_>) -> Result<PlanDoc, PlanError> {
 fn start(
     doc: &mut PlanDoc,
     section: Section,
-    line: &Line,
+    line: &OutlineLine,
     end: usize,
 ) -> Result<Option<usize>, PlanError> {
     doc.progress.in_attempt = false;
@@ -207,7 +207,7 @@ fn start(
 }
 
 /// An attempt begins, if the heading names an iteration.
-fn attempt(progress: &mut Progress, line: &Line, words: &str) {
+fn attempt(progress: &mut Progress, line: &OutlineLine, words: &str) {
     let head = words.get(.."iteration".len()).filter(|h| h.eq_ignore_ascii_case("iteration"));
     let rest = head.map_or("", |head| words[head.len()..].trim_start());
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -220,7 +220,7 @@ fn attempt(progress: &mut Progress, line: &Line, words: &str) {
 }
 
 /// A line of a section other than Tasks.
-fn say(progress: &mut Progress, section: Section, outline: &Outline<'_>, line: &Line) {
+fn say(progress: &mut Progress, section: Section, outline: &Outline<'_>, line: &OutlineLine) {
     let content = outline.content(line);
     match (section, &line.kind) {
         (Section::Status, LineKind::Text | LineKind::Heading { .. }) => {
@@ -241,7 +241,7 @@ fn say(progress: &mut Progress, section: Section, outline: &Outline<'_>, line: &
     }
 }
 
-fn say_attempt(progress: &mut Progress, content: &str, line: &Line) {
+fn say_attempt(progress: &mut Progress, content: &str, line: &OutlineLine) {
     let in_attempt = progress.in_attempt;
     let Some(AttemptAt { note, span }) = progress.attempts.last_mut().filter(|_| in_attempt) else {
         return;

@@ -2,7 +2,7 @@
 
 use super::line::{self, Fence, atx, html_end, is_rule, underline};
 use super::mark::{Oddity, checkbox, in_heading, is_hard_blank, list_marker};
-use super::outline::{BoxAt, Line, LineKind};
+use super::outline::{BoxAt, LineKind, OutlineLine};
 
 /// So many list items may start on one line; what follows is text.
 const MOST_MARKERS: usize = 16;
@@ -43,7 +43,7 @@ impl Hidden {
 /// The state of the one pass.
 pub(super) struct Scanner<'t> {
     text: &'t str,
-    lines: Vec<Line>,
+    lines: Vec<OutlineLine>,
     open: Vec<Open>,
     hidden: Option<Hidden>,
     /// Whether characters that no convention knows are marks.
@@ -60,7 +60,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// After the last line: all lines, and what is not closed. What is in an inner item ends with it.
-    pub(super) fn finish(mut self) -> (Vec<Line>, Option<Hidden>) {
+    pub(super) fn finish(mut self) -> (Vec<OutlineLine>, Option<Hidden>) {
         let hidden = self.hidden.take().filter(|_| self.open.len() <= 1);
         self.close(0);
         (self.lines, hidden)
@@ -81,7 +81,7 @@ impl<'t> Scanner<'t> {
         kind: LineKind,
     ) {
         let under = self.open.last().and_then(|open| open.under);
-        self.lines.push(Line { number, start, end, indent, kind, under });
+        self.lines.push(OutlineLine { number, start, end, indent, kind, under });
     }
 
     /// Closes all items but the outermost `keep`. A checkbox ends with the last line that was in it.
@@ -89,7 +89,7 @@ impl<'t> Scanner<'t> {
         let last = self.lines.last().map_or(0, |line| line.end);
         for open in self.open.drain(keep..).filter(|open| open.own) {
             let line = open.under.and_then(|under| self.lines.get_mut(under));
-            if let Some(Line { kind: LineKind::Box { end, .. }, .. }) = line {
+            if let Some(OutlineLine { kind: LineKind::Box { end, .. }, .. }) = line {
                 *end = last;
             }
         }
@@ -296,7 +296,7 @@ impl<'t> Scanner<'t> {
                 (open.under, open.own) = (Some(here), true);
             }
         }
-        self.lines.push(Line { number, start, end, indent, kind, under: outer });
+        self.lines.push(OutlineLine { number, start, end, indent, kind, under: outer });
     }
 }
 

@@ -8,7 +8,7 @@
 //! The number is the task's id, and the phase its category. Tasks follow each other, except that tasks with `[P]`
 //! in a row run in parallel; a phase starts when the one before it is done.
 
-use super::doc::{Kind, PlanDoc, read};
+use super::doc::{PlanDoc, PlanKind, read};
 use super::format::{Dialect, Numbered, is_checklist, ordered, plan_of};
 use super::outline::{LineKind, Outline};
 use crate::ids::TaskId;
@@ -31,7 +31,7 @@ impl PlanFormat for SpecKit {
     }
 
     fn parse(&self, text: &str) -> Result<Plan, PlanError> {
-        let doc = read(Kind::Checklist, text)?;
+        let doc = read(PlanKind::Checklist, text)?;
         let phases = phases(text, &doc);
         let (tasks, parallel): (Vec<_>, Vec<_>) = doc
             .items

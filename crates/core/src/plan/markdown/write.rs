@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::branches;
-use super::doc::Kind;
+use super::doc::PlanKind;
 use super::outline::{LineKind, Outline};
 use super::progress::Section;
 use super::write_tasks;
@@ -16,13 +16,13 @@ use crate::task::{Priority, Status, Task};
 const NO_BRANCH: &str = "work";
 
 /// Writes all tasks but the deleted ones, parts below their parents, under their groups.
-pub(super) fn render(kind: Kind, tasks: &[Task]) -> Rendered {
+pub(super) fn render(kind: PlanKind, tasks: &[Task]) -> Rendered {
     let live: Vec<&Task> = tasks.iter().filter(|task| task.status != Status::Deleted).collect();
     let mut tally = Tally::default();
     let needs_fields = live.iter().any(|task| task.spec.is_some() || !task.deps.is_empty());
     let groups = grouped(kind, &live);
     let headings = match kind {
-        Kind::Checklist if needs_fields => write_tasks::render(&groups),
+        PlanKind::Checklist if needs_fields => write_tasks::render(&groups),
         _ => None,
     };
     for task in &live {
@@ -34,7 +34,7 @@ pub(super) fn render(kind: Kind, tasks: &[Task]) -> Rendered {
 
 /// Tasks under the names of their groups, those without one first: without a heading they would
 /// belong to the one above them.
-fn grouped<'t>(kind: Kind, tasks: &[&'t Task]) -> Vec<(String, Vec<&'t Task>)> {
+fn grouped<'t>(kind: PlanKind, tasks: &[&'t Task]) -> Vec<(String, Vec<&'t Task>)> {
     let mut groups: Vec<(String, Vec<&Task>)> = Vec::new();
     let mut place: HashMap<String, usize> = HashMap::new();
     for task in tasks {
@@ -50,7 +50,7 @@ fn grouped<'t>(kind: Kind, tasks: &[&'t Task]) -> Vec<(String, Vec<&'t Task>)> {
 }
 
 /// The page as checkboxes, parts below their parents.
-fn boxes(kind: Kind, live: &[&Task], tally: &mut Tally) -> String {
+fn boxes(kind: PlanKind, live: &[&Task], tally: &mut Tally) -> String {
     let tree = Tree::of(live);
     let mut text = head(kind, live.iter().all(|task| task.status == Status::Done));
     for (name, roots) in &grouped(kind, &tree.roots) {
@@ -88,10 +88,10 @@ fn lost(task: &Task, headings: bool, tally: &mut Tally) {
 }
 
 /// The name of a task's group as it comes back from its heading.
-fn group_of(kind: Kind, task: &Task) -> Option<String> {
+fn group_of(kind: PlanKind, task: &Task) -> Option<String> {
     let mut name = match kind {
-        Kind::Branches => task.branch.as_deref().unwrap_or(NO_BRANCH),
-        Kind::Progress | Kind::Checklist => task.category.as_deref()?,
+        PlanKind::Branches => task.branch.as_deref().unwrap_or(NO_BRANCH),
+        PlanKind::Progress | PlanKind::Checklist => task.category.as_deref()?,
     }
     .to_owned();
     // What is taken off the end may leave something else that is taken off there.
@@ -103,33 +103,35 @@ fn group_of(kind: Kind, task: &Task) -> Option<String> {
         name = read;
     }
     match (name.is_empty(), kind) {
-        (true, Kind::Branches) => Some(NO_BRANCH.to_owned()),
+        (true, PlanKind::Branches) => Some(NO_BRANCH.to_owned()),
         (empty, _) => (!empty).then_some(name),
     }
 }
 
-fn read_back(kind: Kind, name: &str) -> String {
+fn read_back(kind: PlanKind, name: &str) -> String {
     let line = match kind {
-        Kind::Branches => format!("## Branch: {name}"),
-        Kind::Progress | Kind::Checklist => format!("## {name}"),
+        PlanKind::Branches => format!("## Branch: {name}"),
+        PlanKind::Progress | PlanKind::Checklist => format!("## {name}"),
     };
     let outline = Outline::of(&line);
     let words = outline.headings().next().map(|(_, words)| words).unwrap_or_default();
     let words = match kind {
-        Kind::Branches => branches::name(words).unwrap_or_default(),
+        PlanKind::Branches => branches::name(words).unwrap_or_default(),
         // A heading with a checkbox would be a task.
-        Kind::Progress | Kind::Checklist => match outline.lines.first().map(|line| &line.kind) {
-            Some(LineKind::Heading { checkbox: Some(at), .. }) => &line[at.words.clone()],
-            _ => words.trim_matches('`').trim(),
-        },
+        PlanKind::Progress | PlanKind::Checklist => {
+            match outline.lines.first().map(|line| &line.kind) {
+                Some(LineKind::Heading { checkbox: Some(at), .. }) => &line[at.words.clone()],
+                _ => words.trim_matches('`').trim(),
+            }
+        }
     };
     words.to_owned()
 }
 
-fn head(kind: Kind, all_done: bool) -> String {
+fn head(kind: PlanKind, all_done: bool) -> String {
     match kind {
-        Kind::Branches | Kind::Checklist => "# Plan\n".to_owned(),
-        Kind::Progress => {
+        PlanKind::Branches | PlanKind::Checklist => "# Plan\n".to_owned(),
+        PlanKind::Progress => {
             let status = if all_done { "All tasks are done." } else { "In Progress" };
             let heading = Section::heading;
             format!(
@@ -142,10 +144,10 @@ fn head(kind: Kind, all_done: bool) -> String {
     }
 }
 
-const fn foot(kind: Kind) -> &'static str {
+const fn foot(kind: PlanKind) -> &'static str {
     match kind {
-        Kind::Branches | Kind::Checklist => "",
-        Kind::Progress => concat!(
+        PlanKind::Branches | PlanKind::Checklist => "",
+        PlanKind::Progress => concat!(
             "\n## Testing Strategy\n\n## Completed This Iteration\n\n## Recent Attempts\n\n",
             "## Iteration Log\n\n| Iteration | Started | Duration | Tasks Completed | Notes |\n",
             "|---|---|---|---|---|\n"
@@ -154,17 +156,17 @@ const fn foot(kind: Kind) -> &'static str {
 }
 
 /// The heading of a group, with what a branch says below it.
-fn heading(kind: Kind, name: &str, roots: &[&Task], tally: &mut Tally) -> String {
+fn heading(kind: PlanKind, name: &str, roots: &[&Task], tally: &mut Tally) -> String {
     let touches = &roots.first().map(|root| root.touches.as_slice()).unwrap_or_default();
-    let shared = kind == Kind::Branches && roots.iter().all(|root| root.touches == *touches);
+    let shared = kind == PlanKind::Branches && roots.iter().all(|root| root.touches == *touches);
     for root in roots {
         tally.lost(!shared && !root.touches.is_empty(), "the touches", "task");
-        let other = if kind == Kind::Branches { &root.category } else { &root.branch };
-        let what = if kind == Kind::Branches { "the category" } else { "the branch" };
+        let other = if kind == PlanKind::Branches { &root.category } else { &root.branch };
+        let what = if kind == PlanKind::Branches { "the category" } else { "the branch" };
         tally.lost(other.is_some(), what, "task");
     }
     match kind {
-        Kind::Branches => {
+        PlanKind::Branches => {
             let missing = roots.iter().filter(|root| root.branch.is_none());
             missing.for_each(|_| tally.add("that ", "task", " had no branch (put under \"work\")"));
             let touches = match shared && !touches.is_empty() {
@@ -174,10 +176,12 @@ fn heading(kind: Kind, name: &str, roots: &[&Task], tally: &mut Tally) -> String
             format!("\n## Branch: {name}\n{touches}\n")
         }
         _ if name.is_empty() => "\n".to_owned(),
-        Kind::Progress => format!("\n### {name}\n\n"),
+        PlanKind::Progress => format!("\n### {name}\n\n"),
         // A page with a heading of level 2 like this would be another kind of plan.
-        Kind::Checklist if name.to_lowercase().starts_with("branch") => format!("\n### {name}\n\n"),
-        Kind::Checklist => format!("\n## {name}\n\n"),
+        PlanKind::Checklist if name.to_lowercase().starts_with("branch") => {
+            format!("\n### {name}\n\n")
+        }
+        PlanKind::Checklist => format!("\n## {name}\n\n"),
     }
 }
 
@@ -216,7 +220,7 @@ impl<'t> Tree<'t> {
     }
 
     /// Writes a task and what is inside it.
-    fn write(&self, kind: Kind, root: &'t Task, text: &mut String, tally: &mut Tally) {
+    fn write(&self, kind: PlanKind, root: &'t Task, text: &mut String, tally: &mut Tally) {
         let mut waiting = vec![(root, 0)];
         while let Some((task, depth)) = waiting.pop() {
             let item = item(task, tally);
@@ -231,7 +235,7 @@ impl<'t> Tree<'t> {
                 waiting.push((part, depth + 1));
             }
             let elsewhere = task.id != root.id && group_of(kind, task) != group_of(kind, root);
-            let what = if kind == Kind::Branches { "the branch" } else { "the category" };
+            let what = if kind == PlanKind::Branches { "the branch" } else { "the category" };
             tally.lost(elsewhere, what, "task inside another");
             tally.lost(task.id != root.id && !task.touches.is_empty(), "the touches", "task");
         }

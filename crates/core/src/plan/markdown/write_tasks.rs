@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::doc::{Item, Kind, read};
+use super::doc::{Item, PlanKind, read};
 use crate::ids::TaskId;
 use crate::task::{Status, Task};
 
@@ -22,8 +22,8 @@ pub(super) fn render(groups: &[(String, Vec<&Task>)]) -> Option<String> {
             text.push_str(&section(task, &numbers));
         }
     }
-    let doc = read(Kind::Checklist, &text).ok()?;
-    let whole = doc.items.len() == numbers.len() && Kind::of("", &text) == Kind::Checklist;
+    let doc = read(PlanKind::Checklist, &text).ok()?;
+    let whole = doc.items.len() == numbers.len() && PlanKind::of("", &text) == PlanKind::Checklist;
     let deps = doc.all_dependencies();
     let back = doc.items.iter().zip(&deps);
     let same = |(task, (item, deps))| is_same(item, deps, task, &numbers);

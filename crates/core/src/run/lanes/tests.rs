@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::plan::markdown::{Kind, read};
+use crate::plan::markdown::{PlanKind, read};
 
 fn parsed(text: &str) -> Result<(Vec<Section>, Vec<String>), SectionError> {
-    sections(&read(Kind::Branches, text).unwrap())
+    sections(&read(PlanKind::Branches, text).unwrap())
 }
 
 fn section(name: &str, needs: &[usize], touches: &[&str]) -> Section {

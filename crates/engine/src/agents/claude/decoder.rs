@@ -7,7 +7,7 @@ use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Usage};
 
 use super::ends::{ApiError, Limits, Outcome, class};
 use super::message::{Brought, By, Message, Part};
-use super::wire::{Line, get, text, totals};
+use super::stream_line::{StreamLine, get, text, totals};
 use crate::agents::Decoder;
 use crate::agents::text::{Tail, head, one_line};
 use crate::agents::unfinished::unfinished;
@@ -111,7 +111,7 @@ impl ClaudeDecoder {
         events: &mut Vec<AgentEvent>,
     ) -> LineEffect {
         let text = String::from_utf8_lossy(line);
-        let parsed = if cut { None } else { serde_json::from_str::<Line<'_>>(&text).ok() };
+        let parsed = if cut { None } else { serde_json::from_str::<StreamLine<'_>>(&text).ok() };
         match parsed {
             Some(parsed) => {
                 self.events += 1;
@@ -151,7 +151,7 @@ impl ClaudeDecoder {
         }
     }
 
-    fn event(&mut self, line: &Line<'_>, events: &mut Vec<AgentEvent>) -> LineEffect {
+    fn event(&mut self, line: &StreamLine<'_>, events: &mut Vec<AgentEvent>) -> LineEffect {
         let subtype = text(line.subtype).unwrap_or_default();
         match (&*line.kind, &*subtype) {
             ("assistant", _) => {
@@ -262,7 +262,7 @@ impl ClaudeDecoder {
         }
     }
 
-    fn result(&mut self, line: &Line<'_>, events: &mut Vec<AgentEvent>) {
+    fn result(&mut self, line: &StreamLine<'_>, events: &mut Vec<AgentEvent>) {
         #[derive(serde::Deserialize)]
         struct Denial {
             tool_name: String,
@@ -286,7 +286,7 @@ impl ClaudeDecoder {
         });
     }
 
-    fn limit(&mut self, line: &Line<'_>) {
+    fn limit(&mut self, line: &StreamLine<'_>) {
         #[derive(serde::Deserialize)]
         struct Info {
             status: Option<String>,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ralph_core::Timestamp;
 use ralph_core::agent::EndClass;
 
-use super::wire::{Line, get, text};
+use super::stream_line::{StreamLine, get, text};
 use crate::agents::text::one_line;
 
 /// The longest sentence that is passed on, in characters.
@@ -21,7 +21,7 @@ pub(super) struct ApiError {
 
 impl ApiError {
     /// The error that a line reports.
-    pub(super) fn of(line: &Line<'_>) -> Self {
+    pub(super) fn of(line: &StreamLine<'_>) -> Self {
         let names = [line.error, line.api_error, line.api_error_type];
         let names = names.into_iter().filter_map(|name| text(name).map(Cow::into_owned));
         Self { names: names.collect(), status: get(line.api_error_status) }
@@ -48,7 +48,7 @@ pub(super) struct Outcome {
 
 impl Outcome {
     /// Reads a result line; `error` is the one that the last message reported.
-    pub(super) fn of(line: &Line<'_>, error: &ApiError) -> Self {
+    pub(super) fn of(line: &StreamLine<'_>, error: &ApiError) -> Self {
         let word = |raw| text(raw).unwrap_or_default().into_owned();
         let subtype = word(line.subtype);
         let errors = || get::<Vec<String>>(line.errors).unwrap_or_default().join("; ");
@@ -65,7 +65,7 @@ impl Outcome {
     }
 
     /// The end of a session whose login is refused again and again; the line reports one refusal.
-    pub(super) fn not_logged_in(line: &Line<'_>) -> Self {
+    pub(super) fn not_logged_in(line: &StreamLine<'_>) -> Self {
         let names = text(line.error).map(Cow::into_owned).into_iter().collect();
         Self {
             is_error: true,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::json::{Cursor, Quoted};
-use super::wire::{Line, Raw, Tokens, get, text, tokens};
+use super::stream_line::{Raw, StreamLine, Tokens, get, text, tokens};
 
 /// A message.
 #[derive(Debug, Default)]
@@ -106,7 +106,7 @@ impl<'a> Brought<'a> {
             "message" => once(&mut message, Message::known(cursor)?),
             "parent_tool_use_id" => once(&mut parent, cursor.value()? != "null"),
             "type" => once(&mut kind, cursor.value()?),
-            name if Line::FIELDS.contains(&name) => None,
+            name if StreamLine::FIELDS.contains(&name) => None,
             _ => cursor.value().map(|_| ()),
         })?;
         cursor.end()?;
@@ -246,7 +246,7 @@ fn texts<'a>(cursor: &mut Cursor<'a>) -> Option<Words<'a>> {
 
 impl<'a> Message<'a> {
     /// Reads what a line brings, whatever of it can be read.
-    pub(super) fn leniently(line: &Line<'a>) -> Option<Self> {
+    pub(super) fn leniently(line: &StreamLine<'a>) -> Option<Self> {
         #[derive(Deserialize)]
         struct Fields<'a> {
             #[serde(borrow)]

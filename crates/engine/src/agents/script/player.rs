@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::cassette::{self, CassetteError, Step, lies_beneath};
 use super::cursor;
-use super::protocol::Said;
+use super::protocol::ScriptEvent;
 use crate::agents::micro_usd;
 use crate::agents::text::one_line;
 use crate::clock::{Stopwatch, now};
@@ -95,7 +95,7 @@ impl Play<'_> {
                 Ok(player.session(&steps)?)
             }
             Err(error) => {
-                tell(out, &Said::Refused { why: error.to_string() })?;
+                tell(out, &ScriptEvent::Refused { why: error.to_string() })?;
                 Err(error)
             }
         }
@@ -123,7 +123,7 @@ impl Play<'_> {
     }
 }
 
-fn tell(out: &mut impl Write, said: &Said) -> io::Result<()> {
+fn tell(out: &mut impl Write, said: &ScriptEvent) -> io::Result<()> {
     let mut line = serde_json::to_vec(said)?;
     line.push(b'\n');
     out.write_all(&line)?;
@@ -139,7 +139,7 @@ struct Player<'a, W> {
 
 impl<W: Write + AsFd> Player<'_, W> {
     fn session(mut self, steps: &[Step]) -> io::Result<u8> {
-        tell(self.out, &Said::Started { version: env!("CARGO_PKG_VERSION").to_owned() })?;
+        tell(self.out, &ScriptEvent::Started { version: env!("CARGO_PKG_VERSION").to_owned() })?;
         for step in steps {
             if let Some(code) = self.step(step)? {
                 return Ok(code);
@@ -150,7 +150,7 @@ impl<W: Write + AsFd> Player<'_, W> {
 
     fn end(&mut self) -> io::Result<u8> {
         let duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX);
-        tell(self.out, &Said::Result { duration_ms })?;
+        tell(self.out, &ScriptEvent::Result { duration_ms })?;
         Ok(0)
     }
 
@@ -158,8 +158,10 @@ impl<W: Write + AsFd> Player<'_, W> {
     fn step(&mut self, step: &Step) -> io::Result<Option<u8>> {
         match step {
             Step::Session {} => {}
-            Step::Say { text } => tell(self.out, &Said::Say { text: self.filled(text) })?,
-            Step::Think { text } => tell(self.out, &Said::Think { text: self.filled(text) })?,
+            Step::Say { text } => tell(self.out, &ScriptEvent::Say { text: self.filled(text) })?,
+            Step::Think { text } => {
+                tell(self.out, &ScriptEvent::Think { text: self.filled(text) })?
+            }
             Step::Write { path, text } => {
                 let (path, text) = (self.filled(path), self.filled(text));
                 let folder = self.play.folder;
@@ -182,7 +184,7 @@ impl<W: Write + AsFd> Player<'_, W> {
                     cost_micro_usd: usd.and_then(micro_usd),
                     ..Usage::default()
                 };
-                tell(self.out, &Said::Usage { usage })?;
+                tell(self.out, &ScriptEvent::Usage { usage })?;
             }
             Step::Sleep { ms } => {
                 let waited = Stopwatch::start();
@@ -194,7 +196,7 @@ impl<W: Write + AsFd> Player<'_, W> {
             Step::Limit { reset_in } => {
                 let reset_in = i64::try_from(reset_in.as_millis()).unwrap_or(i64::MAX);
                 let resets_at_ms = now().as_millis().saturating_add(reset_in);
-                tell(self.out, &Said::Limit { resets_at_ms })?;
+                tell(self.out, &ScriptEvent::Limit { resets_at_ms })?;
                 return Ok(Some(1));
             }
             Step::Hang {} => loop {
@@ -234,12 +236,12 @@ impl<W: Write + AsFd> Player<'_, W> {
         self.calls += 1;
         let id = self.calls.to_string();
         let (name, input) = (name.to_owned(), one_line(input, MAX_INPUT));
-        tell(self.out, &Said::ToolStarted { id: id.clone(), name, input })?;
+        tell(self.out, &ScriptEvent::ToolStarted { id: id.clone(), name, input })?;
         let (is_error, text) = match work() {
             Ok(text) => (false, text),
             Err(text) => (true, text),
         };
-        tell(self.out, &Said::ToolEnded { id, is_error, text })
+        tell(self.out, &ScriptEvent::ToolEnded { id, is_error, text })
     }
 }
 

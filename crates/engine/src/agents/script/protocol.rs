@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// A line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(super) enum Said {
+pub(super) enum ScriptEvent {
     /// A session begins.
     Started {
         /// The version of ralph.

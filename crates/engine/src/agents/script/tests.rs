@@ -10,11 +10,11 @@ use super::*;
 use crate::agents::{Permissions, Written};
 
 /// A folder with a cassette.
-struct Stage {
+struct CassetteFolder {
     folder: tempfile::TempDir,
 }
 
-impl Stage {
+impl CassetteFolder {
     fn new(cassette: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("cassette.jsonl"), cassette).unwrap();
@@ -61,7 +61,7 @@ fn decode(printed: &str, end: &ProcessEnd, stderr: &str) -> (Vec<AgentEvent>, Se
 
 #[test]
 fn a_session_is_played_told_and_ended() {
-    let stage = Stage::new(
+    let stage = CassetteFolder::new(
         r#"{"do":"session"}
 {"do":"think","text":"What is {id}?"}
 {"do":"say","text":"I begin."}
@@ -102,7 +102,7 @@ fn a_session_is_played_told_and_ended() {
 
 #[test]
 fn sessions_come_one_after_the_other_and_then_no_more() {
-    let stage = Stage::new(
+    let stage = CassetteFolder::new(
         "{\"do\":\"session\"}\n{\"do\":\"say\",\"text\":\"one\"}\n\
          {\"do\":\"session\"}\n{\"do\":\"say\",\"text\":\"two\"}\n",
     );
@@ -121,7 +121,7 @@ fn sessions_come_one_after_the_other_and_then_no_more() {
 
 #[test]
 fn a_cassette_that_is_not_right_is_told_with_file_and_line() {
-    let stage = Stage::new("{\"do\":\"session\"}\n{\"do\":\"jump\"}\n");
+    let stage = CassetteFolder::new("{\"do\":\"session\"}\n{\"do\":\"jump\"}\n");
     let (_, end) = stage.next();
     assert_eq!(end.class, EndClass::NotStarted);
     let told = "cassette.jsonl is not valid: line 2: column 12: unknown variant `jump`";
@@ -138,7 +138,7 @@ fn a_cassette_that_is_not_right_is_told_with_file_and_line() {
 
 #[test]
 fn writes_stay_beneath_the_folder() {
-    let stage = Stage::new(
+    let stage = CassetteFolder::new(
         "{\"do\":\"write\",\"path\":\"away/x\",\"text\":\"\"}\n\
          {\"do\":\"write\",\"path\":\"link\",\"text\":\"\"}\n\
          {\"do\":\"write\",\"path\":\"{id}/x\",\"text\":\"\"}\n",
@@ -161,7 +161,7 @@ fn writes_stay_beneath_the_folder() {
 
 #[test]
 fn a_program_left_in_the_background_holds_nothing_up() {
-    let stage = Stage::new(
+    let stage = CassetteFolder::new(
         r#"{"do":"run","argv":["sh","-c","sleep 60 & echo $! > pid; echo started"]}
 {"do":"run","argv":["sh","-c","kill $(cat pid)"]}
 "#,
@@ -180,7 +180,7 @@ fn a_program_left_in_the_background_holds_nothing_up() {
 
 #[test]
 fn ends_are_told_apart() {
-    let stage = Stage::new(
+    let stage = CassetteFolder::new(
         r#"{"do":"say","text":"half"}
 {"do":"exit","code":7}
 {"do":"session"}

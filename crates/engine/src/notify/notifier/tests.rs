@@ -38,8 +38,11 @@ fn notifier(folder: &Path, commands: &[&str]) -> (Notifier, Warnings) {
     let warn = Box::new(move |text: &str| told.lock().unwrap().push(text.to_owned()));
     let channels = commands.iter().map(|one| Channel::Command((*one).to_owned())).collect();
     let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
-    let place =
-        Place { root: folder.to_owned(), folder: folder.to_owned(), environment: vec![path] };
+    let place = ChannelContext {
+        root: folder.to_owned(),
+        folder: folder.to_owned(),
+        environment: vec![path],
+    };
     let rules = NotificationRules::new(NotificationKind::ALL, "shop");
     let mut notifier = Notifier::start(rules, channels, place, warn);
     notifier.event(&event(Fact::RunStarted {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ralph_core::plan::markdown::Kind;
+use ralph_core::plan::markdown::PlanKind;
 
 use super::*;
 
@@ -64,7 +64,7 @@ fn a_progress_file_that_says_done_says_so_no_more() {
     let plan =
         "# Progress: x\n\n## Status\n\nRALPH_DONE\n\n## Tasks\n\n- [x] one\n\n## Notes\n\nText.\n";
     let (text, doc) = added("progress.md", plan, None, &[new("mend it", "x")]);
-    assert_eq!(doc.kind, Kind::Progress);
+    assert_eq!(doc.kind, PlanKind::Progress);
     assert!(!doc.is_done(), "{text}");
     assert_eq!(titles(&doc), [("one", Mark::Done), ("mend it", Mark::Open)], "{text}");
 }

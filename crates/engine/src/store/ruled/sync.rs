@@ -31,7 +31,7 @@ enum Target<K> {
 }
 
 /// A line of the plan on its way into the store.
-struct Line<'p, K> {
+struct SyncRow<'p, K> {
     plan: &'p PlanTask,
     /// What it was, deleted or not.
     before: Option<&'p (K, Task)>,
@@ -42,7 +42,7 @@ struct Line<'p, K> {
     blockers: Vec<Target<K>>,
 }
 
-impl<K> Line<'_, K> {
+impl<K> SyncRow<'_, K> {
     /// What it was, unless it was deleted.
     fn live_before(&self) -> Option<&Task> {
         self.before.map(|(_, task)| task).filter(|task| task.status != Status::Deleted)
@@ -176,7 +176,7 @@ impl<T: Table> Change<'_, T> {
         plan: &'p [PlanTask],
         in_plan: &HashMap<&TaskId, usize>,
         existing: &'p Existing<T::Key>,
-    ) -> Result<Vec<Line<'p, T::Key>>> {
+    ) -> Result<Vec<SyncRow<'p, T::Key>>> {
         // A plan may call a task done; if it has parts, they decide. A task that is already done cannot become
         // a part: its line is skipped.
         let was_done = |id| existing.tasks.get(id).is_some_and(|row| row.1.status == Status::Done);
@@ -210,7 +210,7 @@ impl<T: Table> Change<'_, T> {
                 blockers.sort_unstable();
                 blockers.dedup();
             }
-            lines.push(Line { plan: line, before, status, blockers });
+            lines.push(SyncRow { plan: line, before, status, blockers });
         }
         Ok(lines)
     }
@@ -219,7 +219,7 @@ impl<T: Table> Change<'_, T> {
         Ok(self.table.children(key)?.iter().any(|part| part.2 != Status::Done))
     }
 
-    fn write_rows(&mut self, lines: &[Line<'_, T::Key>]) -> Result<Vec<Written<T::Key>>> {
+    fn write_rows(&mut self, lines: &[SyncRow<'_, T::Key>]) -> Result<Vec<Written<T::Key>>> {
         let is_open = |target: &&Target<T::Key>| match target {
             Target::Line(index) => !satisfies(lines[*index].status),
             Target::Store(_, status) => !satisfies(*status),
@@ -247,7 +247,7 @@ impl<T: Table> Change<'_, T> {
     }
 
     /// The task that a line makes.
-    fn planned(&self, line: &Line<'_, T::Key>) -> Task {
+    fn planned(&self, line: &SyncRow<'_, T::Key>) -> Task {
         let mut task = Task::new(line.plan.id.clone(), line.plan.title.clone(), self.now);
         apply_fields(&mut task, &line.plan.fields);
         task.status = line.status;
@@ -274,7 +274,7 @@ impl<T: Table> Change<'_, T> {
     /// Links what the plan names.
     fn write_edges(
         &mut self,
-        lines: &[Line<'_, T::Key>],
+        lines: &[SyncRow<'_, T::Key>],
         written: &mut [Written<T::Key>],
     ) -> Result<Edges<T::Key>> {
         let keys: Vec<T::Key> = written.iter().map(|row| row.0).collect();
@@ -330,7 +330,7 @@ impl<T: Table> Change<'_, T> {
     }
 
     /// Unlinks the blockers that a plan leaves out, if it names any or says that there are none.
-    fn drop_links(&mut self, key: T::Key, line: &Line<'_, T::Key>) -> Result<bool> {
+    fn drop_links(&mut self, key: T::Key, line: &SyncRow<'_, T::Key>) -> Result<bool> {
         let (Some(deps), Some((_, before))) = (&line.plan.fields.deps, line.before) else {
             return Ok(false);
         };
@@ -351,7 +351,7 @@ impl<T: Table> Change<'_, T> {
     fn change_parent(
         &mut self,
         key: T::Key,
-        line: &Line<'_, T::Key>,
+        line: &SyncRow<'_, T::Key>,
         below_closed: &mut Vec<(T::Key, StoreError)>,
     ) -> Result<bool> {
         let Some(wanted) = &line.plan.fields.parent else { return Ok(false) };
@@ -402,7 +402,7 @@ impl<T: Table> Change<'_, T> {
 
     /// Finishes a task that the plan calls done and that has no parts, unless it came in done.
     /// `true` when it did.
-    fn finish_imported(&mut self, key: T::Key, line: &Line<'_, T::Key>) -> Result<bool> {
+    fn finish_imported(&mut self, key: T::Key, line: &SyncRow<'_, T::Key>) -> Result<bool> {
         let Some(done) = line.plan.done.filter(|_| line.status != Status::Done) else {
             return Ok(false);
         };
@@ -420,7 +420,7 @@ impl<T: Table> Change<'_, T> {
 
     /// Makes a task wait that waits for the user according to the plan. One with parts waits by them; one that
     /// is claimed or finished stays as it is. `true` when it started to wait.
-    fn hold_imported(&mut self, key: T::Key, line: &Line<'_, T::Key>) -> Result<bool> {
+    fn hold_imported(&mut self, key: T::Key, line: &SyncRow<'_, T::Key>) -> Result<bool> {
         let Some(reason) = &line.plan.waits else { return Ok(false) };
         let task = self.table.load(key)?;
         if task.status != Status::Pending || task.neighbors.children > 0 {

@@ -117,17 +117,17 @@ mod tests {
     use super::super::{SqliteStore, open};
     use super::*;
 
-    struct Place {
+    struct ScratchDatabase {
         _folder: tempfile::TempDir,
         path: PathBuf,
     }
 
     /// A database that ralph has made.
-    fn ours() -> Place {
+    fn ours() -> ScratchDatabase {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("progress.db");
         drop(SqliteStore::open(&path).unwrap());
-        Place { _folder: folder, path }
+        ScratchDatabase { _folder: folder, path }
     }
 
     #[track_caller]

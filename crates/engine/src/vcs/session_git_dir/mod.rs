@@ -26,7 +26,7 @@ use super::git::GitError;
 use super::listed::listing;
 use super::position::Position;
 use super::worktree::remove_folder;
-use crate::ports::{Bind, Shown};
+use crate::ports::{Bind, SandboxMounts};
 use crate::project::{Project, write_privately};
 use crate::untrusted::{SMALL, read_own};
 
@@ -346,8 +346,8 @@ impl SessionGitDir {
     }
 
     /// All that a session needs which begins at a commit.
-    pub(super) fn issued(&self, head: Option<&str>) -> Result<Shown, GitError> {
-        Ok(Shown {
+    pub(super) fn issued(&self, head: Option<&str>) -> Result<SandboxMounts, GitError> {
+        Ok(SandboxMounts {
             binds: self.binds(head)?,
             environment: Self::environment(),
             read_only: self.protected_files()?,
@@ -357,13 +357,13 @@ impl SessionGitDir {
 
     /// All that a gate or a verifier needs: a directory as the user's is, made for it alone, with the files as
     /// they were last looked at staged. `head`: its branch is on this commit.
-    pub(super) fn for_judges(&self, head: Option<&str>) -> Result<Shown, GitError> {
+    pub(super) fn for_judges(&self, head: Option<&str>) -> Result<SandboxMounts, GitError> {
         let turn = self.turn();
         let _held = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let made = tempfile::Builder::new().prefix(JUDGE).tempdir_in(&self.folder);
         let made = made.map_err(|source| GitError::File { path: self.folder.clone(), source })?;
         self.build_for_judges(made.path(), head)?;
-        Ok(Shown {
+        Ok(SandboxMounts {
             binds: self.with_seen(Bind::writable(made.path()).at(&self.common), head)?,
             environment: Self::environment(),
             read_only: self.protected_files()?,

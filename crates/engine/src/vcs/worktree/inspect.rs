@@ -7,7 +7,7 @@ use ralph_core::branch::BranchName;
 
 use super::super::git::GitError;
 use super::admin_folder::{is_free, named_admin};
-use super::marker::Stage;
+use super::marker::WorktreeStage;
 use super::prepare::Worktrees;
 use super::repair::is_ours;
 
@@ -59,15 +59,15 @@ impl Worktrees {
             let condition = match (marker.stage, &admin) {
                 _ if !is_ours(&marker, admin.as_ref()) => Condition::Persons,
                 _ if self.check_place(&branch, &marker.path).is_err() => Condition::Outside,
-                (Stage::Making, _) => Condition::HalfMade,
-                (Stage::Removing, _) => Condition::HalfRemoved,
-                (Stage::Equipping | Stage::Made, _) if free => Condition::Gone,
-                (Stage::Equipping | Stage::Made, Some(admin))
+                (WorktreeStage::Making, _) => Condition::HalfMade,
+                (WorktreeStage::Removing, _) => Condition::HalfRemoved,
+                (WorktreeStage::Equipping | WorktreeStage::Made, _) if free => Condition::Gone,
+                (WorktreeStage::Equipping | WorktreeStage::Made, Some(admin))
                     if named_admin(&marker.path).as_ref() == Some(&admin.folder) =>
                 {
                     Condition::Whole
                 }
-                (Stage::Equipping | Stage::Made, _) => Condition::Forgotten,
+                (WorktreeStage::Equipping | WorktreeStage::Made, _) => Condition::Forgotten,
             };
             let busy = condition.is_debris() && self.markers.hold(&branch, Duration::ZERO).is_err();
             let condition = if busy { Condition::AtWork } else { condition };

@@ -23,7 +23,7 @@ const LONGEST_PID: u64 = 64;
 /// How far a worktree has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Stage {
+pub(super) enum WorktreeStage {
     /// Git was asked for it, or is about to be.
     Making,
     /// Git has created it; its files and settings are being set up.
@@ -39,7 +39,7 @@ pub(super) enum Stage {
 pub(super) struct Marker {
     pub(super) branch: String,
     pub(super) path: PathBuf,
-    pub(super) stage: Stage,
+    pub(super) stage: WorktreeStage,
     /// The commit that was to be checked out.
     pub(super) base: String,
     /// Whether the branch was not there before.
@@ -65,7 +65,7 @@ impl Marker {
         Self {
             branch: branch.to_string(),
             path: path.to_owned(),
-            stage: Stage::Making,
+            stage: WorktreeStage::Making,
             base: base.to_owned(),
             new_branch: true,
             token: ids.hex() + &ids.hex(),

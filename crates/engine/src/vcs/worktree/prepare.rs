@@ -10,7 +10,7 @@ use super::super::in_place::GitVcs;
 use super::super::sandboxed::GitSandbox;
 use super::admin_folder::{self, Admin, TOKEN, admins};
 use super::equip::{self, Identity};
-use super::marker::{Hold, Marker, Markers, Stage};
+use super::marker::{Hold, Marker, Markers, WorktreeStage};
 use super::refusal::WorktreeRefusal;
 use crate::project::{Project, write_privately};
 use crate::run::crash;
@@ -122,12 +122,12 @@ impl Worktrees {
             Some(marker) => marker,
             None => self.add(branch, &path, &base, &hold)?,
         };
-        if marker.stage != Stage::Made {
-            marker.stage = Stage::Equipping;
+        if marker.stage != WorktreeStage::Made {
+            marker.stage = WorktreeStage::Equipping;
             self.markers.write(branch, &marker)?;
         }
         crash::point("worktree-added");
-        let fresh = marker.stage == Stage::Equipping;
+        let fresh = marker.stage == WorktreeStage::Equipping;
         marker.keys = equip::set_identity(&path, wanted.identity, &marker.keys)?;
         crash::point("worktree-named");
         let from = self.vcs(self.project.clone())?;
@@ -136,7 +136,7 @@ impl Worktrees {
             equip::carry(&self.project, file, &path, wanted.identity, fresh)?;
         }
         crash::point("worktree-filled");
-        marker.stage = Stage::Made;
+        marker.stage = WorktreeStage::Made;
         self.markers.write(branch, &marker)?;
         let behind = (!self.contains(branch, &base)?).then_some(base);
         let new_branch = made && marker.new_branch;

@@ -12,14 +12,14 @@ use super::super::session_git_dir::SessionGitDir;
 use super::super::wip::{Wip, list_wip, ref_name};
 use super::super::{checkout, scratch};
 use super::admin_folder::{Admin, is_free, is_named_by};
-use super::marker::{Marker, Stage};
+use super::marker::{Marker, WorktreeStage};
 use super::prepare::Worktrees;
 use super::refusal::WorktreeRefusal;
 use super::repair::{check_unlocked, is_ours, remove_tree};
 use crate::ports::{Candidate, RunBase, Saved, Vcs};
 use crate::project::Project;
 use crate::run::crash;
-use crate::run::place::WorktreeLock;
+use crate::run::run_files::WorktreeLock;
 
 /// A worktree that ralph made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Worktrees {
         Ok(all
             .into_iter()
             .map(|(branch, marker)| {
-                let unsaved = marker.stage == Stage::Made && self.is_dirty(&marker.path);
+                let unsaved = marker.stage == WorktreeStage::Made && self.is_dirty(&marker.path);
                 Ours { branch, path: marker.path, unsaved }
             })
             .collect())
@@ -101,12 +101,14 @@ impl Worktrees {
         let path = marker.path.clone();
         let mut saved = None;
         match marker.stage {
-            Stage::Making => self.clear_half(branch, &marker)?,
-            Stage::Equipping | Stage::Made | Stage::Removing if !is_free(&path) => {
+            WorktreeStage::Making => self.clear_half(branch, &marker)?,
+            WorktreeStage::Equipping | WorktreeStage::Made | WorktreeStage::Removing
+                if !is_free(&path) =>
+            {
                 let admin = admin.as_ref().filter(|admin| is_named_by(&path, admin));
                 saved = self.save(branch, &path, admin)?;
                 crash::point("worktree-saved");
-                marker.stage = Stage::Removing;
+                marker.stage = WorktreeStage::Removing;
                 self.markers.write(branch, &marker)?;
                 // In one step, so that ralph does not remove what the user puts there from now on.
                 let trash = self.trash(&marker);
@@ -132,7 +134,7 @@ impl Worktrees {
             self.markers.tidy();
         } else {
             // The marker lets the next removal find the rest.
-            self.markers.write(branch, &Marker { stage: Stage::Removing, ..marker })?;
+            self.markers.write(branch, &Marker { stage: WorktreeStage::Removing, ..marker })?;
         }
         Ok(Some(Removed { path, saved, aside }))
     }

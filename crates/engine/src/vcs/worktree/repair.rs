@@ -19,7 +19,7 @@ use super::super::git::{Git, GitError};
 use super::super::in_place::GitVcs;
 use super::super::position::position;
 use super::admin_folder::{Admin, admins, is_free, named_admin, plain};
-use super::marker::{Marker, Stage, gone};
+use super::marker::{Marker, WorktreeStage, gone};
 use super::prepare::Worktrees;
 use super::refusal::WorktreeRefusal;
 use crate::project::Project;
@@ -55,17 +55,17 @@ impl Worktrees {
             let (branch, path) = (branch.to_string(), marker.path);
             return Err(WorktreeRefusal::OtherPlace { branch, path }.into());
         }
-        if marker.stage == Stage::Removing {
+        if marker.stage == WorktreeStage::Removing {
             remove_tree(&self.trash(&marker))?;
         }
         let said = |what: &str| format!("the worktree of branch {branch} {what}");
         match &admin {
-            Some(admin) if marker.stage == Stage::Making && is_half(admin, path) => {
+            Some(admin) if marker.stage == WorktreeStage::Making && is_half(admin, path) => {
                 self.clear_half(branch, &marker)?;
                 notes.push(said("was half-created; ralph recreates it"));
                 Ok(None)
             }
-            None if marker.stage == Stage::Making => {
+            None if marker.stage == WorktreeStage::Making => {
                 self.clear_half(branch, &marker)?;
                 Ok(None)
             }
@@ -255,7 +255,7 @@ pub(super) fn is_ours(marker: &Marker, admin: Option<&Admin>) -> bool {
     admin.is_none_or(|admin| match &admin.token {
         Some(token) => *token == marker.token,
         // Killed before it could be signed.
-        None if marker.stage == Stage::Making => admin.is_new_since(&marker.before),
+        None if marker.stage == WorktreeStage::Making => admin.is_new_since(&marker.before),
         // Killed while it was removed, as earlier versions did: file by file.
         None => is_free(&marker.path),
     })

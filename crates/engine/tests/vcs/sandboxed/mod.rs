@@ -19,7 +19,7 @@ use std::process::{Command, Output};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ralph_engine::ports::{Bind, Jail, RunBase, Shown, Vcs};
+use ralph_engine::ports::{Bind, Jail, RunBase, SandboxMounts, Vcs};
 use ralph_engine::process::CommandSpec;
 use ralph_engine::project::Project;
 use ralph_engine::vcs::inspect::{self, InspectionRequest};
@@ -199,7 +199,7 @@ pub(crate) fn try_session(
     try_in(vcs.shown().unwrap(), sandbox, place, script)
 }
 
-fn try_in(issued: Shown, sandbox: &GitSandbox, place: &Path, script: &str) -> Output {
+fn try_in(issued: SandboxMounts, sandbox: &GitSandbox, place: &Path, script: &str) -> Output {
     let mut binds = vec![Bind::writable(place)];
     binds.extend(issued.read_only.iter().map(Bind::readable));
     binds.extend(issued.binds.iter().cloned());

@@ -3,7 +3,7 @@
 use ralph_engine::ports::{GitError, Vcs};
 
 use super::{World, bytes_of, vcs_at, without_sandbox};
-use crate::kit::{Repo, SaveNow, Seen, run, task};
+use crate::kit::{Repo, SaveNow, WorktreeFiles, run, task};
 
 #[test]
 fn a_session_uses_git_and_the_repository_stays_as_it_is_byte_for_byte() {
@@ -124,7 +124,7 @@ fn what_is_given_up_goes_back_and_its_commits_are_saved() {
     world.quiet();
 }
 
-fn files(repo: &Repo) -> Seen {
+fn files(repo: &Repo) -> WorktreeFiles {
     let mut seen = repo.seen();
     seen.retain(|path, _| !path.starts_with(".ralph"));
     seen

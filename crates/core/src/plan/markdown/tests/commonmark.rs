@@ -31,7 +31,7 @@ fn expected(text: &str) -> BTreeMap<usize, bool> {
 
 /// The lines of the checkboxes that the reader finds.
 fn found(text: &str) -> BTreeMap<usize, bool> {
-    let doc = doc(Kind::Checklist, text);
+    let doc = doc(PlanKind::Checklist, text);
     doc.items.iter().map(|item| (item.line, item.is_done())).collect()
 }
 

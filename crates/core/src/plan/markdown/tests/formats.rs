@@ -9,7 +9,7 @@ use crate::plan::{Done, FORMATS, PlanFormat, PlanWriter};
 use crate::task::{Status, Task};
 use crate::text::Title;
 
-const KINDS: [Kind; 3] = [Kind::Branches, Kind::Progress, Kind::Checklist];
+const KINDS: [PlanKind; 3] = [PlanKind::Branches, PlanKind::Progress, PlanKind::Checklist];
 
 /// What is left of a text when white space and marks of markdown are not looked at.
 fn letters(text: &str) -> String {
@@ -25,7 +25,7 @@ proptest! {
         for kind in KINDS {
             let text = Markdown(kind).render(&tasks).text;
             if tasks.iter().any(|task| task.status != Status::Deleted) {
-                prop_assert_eq!(Kind::of("plan.md", &text), kind, "{}", text);
+                prop_assert_eq!(PlanKind::of("plan.md", &text), kind, "{}", text);
             }
             let plan = Markdown(kind).parse(&text).unwrap();
             let doc = doc(kind, &text);
@@ -64,13 +64,13 @@ fn a_branch_of_marks_alone_can_be_read_again() {
     for (branch, back) in [("## `", "work"), ("#", "work"), ("`a` ##", "a"), ("a#", "a#")] {
         let mut task = bare("t-0");
         task.branch = Some(branch.to_owned());
-        let text = Markdown(Kind::Branches).render(&[task]).text;
-        let plan = parsed(Kind::Branches, &text);
+        let text = Markdown(PlanKind::Branches).render(&[task]).text;
+        let plan = parsed(PlanKind::Branches, &text);
         assert_eq!(plan.tasks[0].fields.branch, Some(Some(back.into())), "{text}");
     }
 }
 
-fn parsed(kind: Kind, text: &str) -> crate::plan::Plan {
+fn parsed(kind: PlanKind, text: &str) -> crate::plan::Plan {
     Markdown(kind).parse(text).unwrap()
 }
 
@@ -90,7 +90,7 @@ fn each_page_is_recognised_by_its_content() {
 
 #[test]
 fn a_branch_page_becomes_tasks() {
-    let plan = parsed(Kind::Branches, BRANCHES);
+    let plan = parsed(PlanKind::Branches, BRANCHES);
     let [first, second, third] = &plan.tasks[..] else { panic!("three tasks") };
     assert_eq!((first.line, first.title.as_str()), (9, "Delete the file"));
     assert_eq!(first.fields.description.as_deref(), Some("It is not used any more."));
@@ -111,7 +111,7 @@ fn a_branch_page_becomes_tasks() {
 
 #[test]
 fn heading_tasks_bring_their_spec_and_dependencies() {
-    let plan = parsed(Kind::Checklist, TASKS);
+    let plan = parsed(PlanKind::Checklist, TASKS);
     let [first, second, third] = &plan.tasks[..] else { panic!("three tasks") };
     assert_eq!(first.fields.spec, Some(Some("specs/db.md".into())));
     assert_eq!(second.fields.deps, Some(vec![first.id.clone()]));
@@ -122,7 +122,7 @@ fn heading_tasks_bring_their_spec_and_dependencies() {
 
 #[test]
 fn ids_follow_from_the_words_and_not_from_the_place() {
-    let ids = |text: &str| content_ids(&doc(Kind::Checklist, text));
+    let ids = |text: &str| content_ids(&doc(PlanKind::Checklist, text));
     let before = ids("- [ ] a\n- [ ] b\n- [ ] a\n\n## G\n- [ ] a\n");
     assert_eq!(before.len(), 4);
     let mut unique = before.clone();
@@ -139,7 +139,7 @@ fn ids_follow_from_the_words_and_not_from_the_place() {
 
 #[test]
 fn a_tick_above_open_parts_is_not_believed() {
-    let plan = parsed(Kind::Checklist, "- [x] a\n  - [x] b\n    - [ ] c\n- [x] d\n  - [x] e\n");
+    let plan = parsed(PlanKind::Checklist, "- [x] a\n  - [x] b\n    - [ ] c\n- [x] d\n  - [x] e\n");
     let done: Vec<bool> = plan.tasks.iter().map(|task| task.done.is_some()).collect();
     assert_eq!(done, [false, false, false, true, true]);
     assert_eq!(plan.tasks[2].fields.parent, Some(Some(plan.tasks[1].id.clone())));
@@ -150,8 +150,8 @@ fn a_tick_above_open_parts_is_not_believed() {
 fn every_mark_says_the_same_to_an_import_as_to_a_run() {
     let text = "- [ ] open\n- [~] begun\n- [/] half\n- [x] done\n- [X] Done\n- [-] dropped\n- [!] a\n\
                 - [?] b\n- [>] c\n- [*] d\n- [] e\n";
-    let plan = parsed(Kind::Checklist, text);
-    let standings = doc(Kind::Checklist, text).standings();
+    let plan = parsed(PlanKind::Checklist, text);
+    let standings = doc(PlanKind::Checklist, text).standings();
     assert_eq!(plan.tasks.len() + plan.dropped.len(), standings.len());
     for task in &plan.tasks {
         let expected = match (task.done.is_some(), task.waits.is_some()) {
@@ -164,7 +164,7 @@ fn every_mark_says_the_same_to_an_import_as_to_a_run() {
         };
         assert_eq!(standings[task.line - 1], expected, "{}", task.title);
     }
-    assert_eq!(plan.dropped, [content_ids(&doc(Kind::Checklist, text))[5].clone()]);
+    assert_eq!(plan.dropped, [content_ids(&doc(PlanKind::Checklist, text))[5].clone()]);
     assert_eq!(plan.tasks[5].waits.as_deref(), Some("marked [!] on line 7"));
     assert_eq!(plan.not_kept, ["1 task marked [-] (dropped)"]);
     assert!(plan.warnings[0].starts_with("line 7: \"a\" is marked [!]"), "{:?}", plan.warnings);
@@ -174,7 +174,7 @@ fn every_mark_says_the_same_to_an_import_as_to_a_run() {
 #[test]
 fn marks_of_an_import_hold_for_the_parts_below_them() {
     let text = "- [-] a\n  - [ ] b\n  - [x] c\n- [!] d\n  - [ ] e\n- [x] f\n  - [-] g\n  - [x] h\n";
-    let plan = parsed(Kind::Checklist, text);
+    let plan = parsed(PlanKind::Checklist, text);
     let tasks: Vec<(&str, bool, Option<&str>)> = plan
         .tasks
         .iter()
@@ -203,7 +203,7 @@ fn a_page_is_what_a_person_would_write() {
     tasks[2].description = "Why\n\n- [ ] no task\n```\n- [ ] code\n".into();
     tasks[3].status = Status::Failed;
     tasks[3].title = Title::new("Last").unwrap();
-    let rendered = Markdown(Kind::Checklist).render(&tasks);
+    let rendered = Markdown(PlanKind::Checklist).render(&tasks);
     let expected = "\
 # Plan
 
@@ -234,16 +234,16 @@ fn a_page_is_what_a_person_would_write() {
     tasks[0].branch = Some("one".into());
     tasks[1].branch = Some("one".into());
     tasks[0].touches = vec!["a".into(), "b/**".into()];
-    let text = Markdown(Kind::Branches).render(&tasks[..3]).text;
+    let text = Markdown(PlanKind::Branches).render(&tasks[..3]).text;
     assert!(
         text.contains("## Branch: one\nTouches: a, b/**\n\n- [ ] Task a\n  - [x] Task b\n"),
         "{text}"
     );
     assert!(text.contains("## Branch: work\n\n- [ ] Task c\n"), "{text}");
-    let text = Markdown(Kind::Progress).render(&tasks[..2]).text;
+    let text = Markdown(PlanKind::Progress).render(&tasks[..2]).text;
     assert!(text.starts_with("# Progress: plan\n\n## Status\n\nIn Progress\n\n## Analysis\n\n## Tasks\n\n### Parser\n\n- [ ] Task a\n"), "{text}");
     let row = LogRow { iteration: 1, ..LogRow::default() };
-    let edits = doc(Kind::Progress, &text).log_row(&text, &row);
+    let edits = doc(PlanKind::Progress, &text).log_row(&text, &row);
     assert_eq!(edits[0].range.start + 1, text.len());
 }
 
@@ -255,7 +255,7 @@ fn a_checklist_with_dependencies_is_written_as_headings() {
     tasks[1].deps = vec![tasks[2].id.clone(), tasks[0].id.clone()];
     tasks[1].description = "Why\n".into();
     tasks[1].category = Some("Later".into());
-    let rendered = Markdown(Kind::Checklist).render(&tasks);
+    let rendered = Markdown(PlanKind::Checklist).render(&tasks);
     let expected = "\
 # Plan
 
@@ -276,14 +276,14 @@ Why
 ";
     assert_eq!(rendered.text, expected);
     assert_eq!(rendered.not_kept, ["the id of 3 tasks"]);
-    let plan = parsed(Kind::Checklist, expected);
+    let plan = parsed(PlanKind::Checklist, expected);
     assert_eq!(
         plan.tasks[2].fields.deps,
         Some(vec![plan.tasks[1].id.clone(), plan.tasks[0].id.clone()])
     );
     // A text that would break out of its section is safe below a checkbox.
     tasks[1].description = "### Task 9: more\n**Status:** done\n".into();
-    let rendered = Markdown(Kind::Checklist).render(&tasks);
+    let rendered = Markdown(PlanKind::Checklist).render(&tasks);
     assert!(rendered.text.contains("- [ ] Task b\n  ### Task 9: more\n"), "{}", rendered.text);
     assert!(rendered.not_kept.contains(&"the dependencies of 1 task".to_owned()));
 }

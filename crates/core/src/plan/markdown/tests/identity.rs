@@ -16,10 +16,11 @@ fn known(doc: &PlanDoc) -> Vec<Known> {
 
 /// The former number of each item, `-1` for a new one.
 fn moved(before: &str, after: &str) -> Vec<i64> {
-    let found = identify(&known(&doc(Kind::Checklist, before)), &doc(Kind::Checklist, after));
+    let found =
+        identify(&known(&doc(PlanKind::Checklist, before)), &doc(PlanKind::Checklist, after));
     let mut all: Vec<usize> = found.items.iter().flatten().chain(&found.gone).copied().collect();
     all.sort_unstable();
-    assert!(all.into_iter().eq(0..doc(Kind::Checklist, before).items.len()));
+    assert!(all.into_iter().eq(0..doc(PlanKind::Checklist, before).items.len()));
     found.items.iter().map(|old| old.map_or(-1, |old| old as i64)).collect()
 }
 

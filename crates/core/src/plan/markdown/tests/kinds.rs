@@ -105,20 +105,20 @@ Why it matters.
 
 #[test]
 fn content_decides_what_a_file_is() {
-    assert_eq!(Kind::of("x.md", BRANCHES), Kind::Branches);
-    assert_eq!(Kind::of("x.md", PROGRESS), Kind::Progress);
-    assert_eq!(Kind::of("x.md", TASKS), Kind::Checklist);
-    assert_eq!(Kind::of("a/progress.md", "# P\n## Tasks\n- [ ] a"), Kind::Progress);
-    assert_eq!(Kind::of("plan.md", "# P\n## Tasks\n- [ ] a"), Kind::Checklist);
-    assert_eq!(Kind::of("progress.md", "- [ ] a"), Kind::Checklist);
-    assert_eq!(Kind::of("x.md", "```\n## Branch: a\n```\n"), Kind::Checklist);
-    assert_eq!(Kind::of("x.md", "### Branch: a\n"), Kind::Checklist);
-    assert_eq!(Kind::of("x.md", "## branch: a\r\n"), Kind::Branches);
+    assert_eq!(PlanKind::of("x.md", BRANCHES), PlanKind::Branches);
+    assert_eq!(PlanKind::of("x.md", PROGRESS), PlanKind::Progress);
+    assert_eq!(PlanKind::of("x.md", TASKS), PlanKind::Checklist);
+    assert_eq!(PlanKind::of("a/progress.md", "# P\n## Tasks\n- [ ] a"), PlanKind::Progress);
+    assert_eq!(PlanKind::of("plan.md", "# P\n## Tasks\n- [ ] a"), PlanKind::Checklist);
+    assert_eq!(PlanKind::of("progress.md", "- [ ] a"), PlanKind::Checklist);
+    assert_eq!(PlanKind::of("x.md", "```\n## Branch: a\n```\n"), PlanKind::Checklist);
+    assert_eq!(PlanKind::of("x.md", "### Branch: a\n"), PlanKind::Checklist);
+    assert_eq!(PlanKind::of("x.md", "## branch: a\r\n"), PlanKind::Branches);
 }
 
 #[test]
 fn branches_have_goals_bases_and_tasks() {
-    let doc = doc(Kind::Branches, BRANCHES);
+    let doc = doc(PlanKind::Branches, BRANCHES);
     assert_eq!(shown(&doc), ["Delete the file", "x Update it", "Add the flag"]);
     assert_eq!(doc.items[0].body, "It is not used any more.");
     let [first, second] = &doc.groups[..] else { panic!("two branches") };
@@ -138,26 +138,26 @@ fn branches_have_goals_bases_and_tasks() {
 
 #[test]
 fn a_branch_needs_a_name_of_its_own() {
-    let error = read(Kind::Branches, "## Branch: a\n\n## Branch:\n").unwrap_err();
+    let error = read(PlanKind::Branches, "## Branch: a\n\n## Branch:\n").unwrap_err();
     assert_eq!((error.line, error.problem.as_str()), (3, "a branch needs a name: ## Branch: name"));
-    let error = read(Kind::Branches, "## Branch: a\n\n## Branch: `a`\n").unwrap_err();
+    let error = read(PlanKind::Branches, "## Branch: a\n\n## Branch: `a`\n").unwrap_err();
     assert_eq!((error.line, error.problem.as_str()), (3, "the branch \"a\" is already on line 1"));
 }
 
 #[test]
 fn an_underlined_heading_ends_a_section_but_a_field_above_a_rule_does_not() {
     let text = "## Branch: a\nGoal: use `x` and `y`\n\nBase: main\n---\n- [ ] a\n\nNotes\n-----\n- [ ] no\n";
-    let branches = doc(Kind::Branches, text);
+    let branches = doc(PlanKind::Branches, text);
     assert_eq!(shown(&branches), ["a"]);
     assert_eq!(branches.groups[0].base.as_deref(), Some("main"));
     assert_eq!(branches.groups[0].goal.as_deref(), Some("use `x` and `y`"));
     let text = "# Progress: a\n\nTasks\n-----\n- [ ] a\n\nNotes\n-----\n- [ ] no\n";
-    assert_eq!(shown(&doc(Kind::Progress, text)), ["a"]);
+    assert_eq!(shown(&doc(PlanKind::Progress, text)), ["a"]);
 }
 
 #[test]
 fn only_boxes_of_the_tasks_section_are_tasks() {
-    let doc = doc(Kind::Progress, PROGRESS);
+    let doc = doc(PlanKind::Progress, PROGRESS);
     assert_eq!(shown(&doc), ["x Before all phases", "Numbers", "x Strings", "Trees"]);
     let groups: Vec<_> = doc.items.iter().map(|item| item.group).collect();
     assert_eq!(groups, [None, Some(0), Some(0), Some(1)]);
@@ -172,7 +172,7 @@ fn only_boxes_of_the_tasks_section_are_tasks() {
 
 #[test]
 fn s2_18_only_a_line_of_the_status_section_says_done() {
-    let is_done = |text: &str| doc(Kind::Progress, text).is_done();
+    let is_done = |text: &str| doc(PlanKind::Progress, text).is_done();
     assert!(!is_done(PROGRESS));
     assert!(is_done("# Progress: a\n## Status\n\nRALPH_DONE\n"));
     assert!(is_done("# Progress: a\r\n## Status:\r\ntext\r\n  RALPH_DONE \r\n"));
@@ -188,7 +188,7 @@ fn s2_18_only_a_line_of_the_status_section_says_done() {
 fn a_second_tasks_or_status_section_is_for_a_person() {
     for heading in ["Tasks", "Status"] {
         let text = format!("# Progress: a\n## {heading}\n- [ ] a\n## {heading}\n- [ ] b\n");
-        let error = read(Kind::Progress, &text).unwrap_err();
+        let error = read(PlanKind::Progress, &text).unwrap_err();
         assert_eq!(error.line, 4);
         assert_eq!(error.problem, format!("a second \"## {heading}\"; the first is on line 2"));
     }
@@ -196,7 +196,7 @@ fn a_second_tasks_or_status_section_is_for_a_person() {
 
 #[test]
 fn headings_with_a_status_are_tasks() {
-    let doc = doc(Kind::Checklist, TASKS);
+    let doc = doc(PlanKind::Checklist, TASKS);
     assert_eq!(shown(&doc), ["x Write the schema", "Read it", "Task 3"]);
     let [first, second, third] = &doc.items[..] else { panic!("three tasks") };
     assert_eq!((first.spec.as_deref(), first.label.as_deref()), (Some("specs/db.md"), Some("1")));
@@ -214,13 +214,13 @@ fn headings_with_a_status_are_tasks() {
 #[test]
 fn headings_without_any_status_leave_the_boxes() {
     assert_eq!(titles("### Task 1: x\n- [ ] a\n"), ["a"]);
-    let doc = doc(Kind::Checklist, "\n## Do the thing\n\ntext\n");
+    let doc = doc(PlanKind::Checklist, "\n## Do the thing\n\ntext\n");
     assert_eq!((doc.name.as_deref(), doc.items.len()), (Some("Do the thing"), 0));
 }
 
 #[test]
 fn a_tick_is_one_byte() {
-    for (kind, text) in [(Kind::Branches, BRANCHES), (Kind::Progress, PROGRESS)] {
+    for (kind, text) in [(PlanKind::Branches, BRANCHES), (PlanKind::Progress, PROGRESS)] {
         let before = doc(kind, text);
         for (index, item) in before.items.iter().enumerate() {
             assert_eq!(before.set_done(index, item.is_done()), None);
@@ -237,7 +237,7 @@ fn a_tick_is_one_byte() {
 
 #[test]
 fn a_tick_of_a_heading_changes_the_words_of_its_status() {
-    let before = doc(Kind::Checklist, TASKS);
+    let before = doc(PlanKind::Checklist, TASKS);
     let edits: Vec<Edit> = [(0, false), (1, true), (2, true)]
         .iter()
         .map(|(item, done)| before.set_done(*item, *done).unwrap())
@@ -246,7 +246,7 @@ fn a_tick_of_a_heading_changes_the_words_of_its_status() {
     assert!(after.contains("**Status:** Not started\n**Spec:**"), "{after}");
     assert!(after.contains("- **Status:** complete\n"), "{after}");
     assert!(after.contains("### Task 3\n\n**Status:** Complete\n\n**Dep"), "{after}");
-    let read = doc(Kind::Checklist, &after);
+    let read = doc(PlanKind::Checklist, &after);
     assert_eq!(shown(&read), ["Write the schema", "x Read it", "x Task 3"]);
     let back = inverse(TASKS, &edits).unwrap();
     assert_eq!(apply(&after, &back).unwrap(), TASKS);
@@ -268,7 +268,7 @@ fn open_boxes_outside_of_every_branch_are_named_with_their_lines() {
     let text = "# Plan\n- [ ] before all\n\n## Branch: one\n- [ ] a\n\n### Part\n- [ ] b\n\n## Notes\n- [x] done\n\
                 - [-] dropped\n- [!] asks\n- [ ] whole\n  - [x] part\n  - [ ] other part\n\n### [ ] later\ntext\n\n\
                 ## Branch: two\n- [ ] c\n";
-    let doc = doc(Kind::Branches, text);
+    let doc = doc(PlanKind::Branches, text);
     let titles: Vec<&str> = doc.items.iter().map(|item| item.title.as_str()).collect();
     assert_eq!(titles, ["a", "b", "c"]);
     let stray: Vec<(usize, &str)> =

@@ -4,19 +4,19 @@ use super::*;
 
 /// Each item as its mark and its title.
 fn marks(text: &str) -> Vec<String> {
-    let doc = doc(Kind::Checklist, text);
+    let doc = doc(PlanKind::Checklist, text);
     let shown = |item: &Item| format!("{} {}", item.mark.character(), item.title);
     doc.items.iter().map(shown).collect()
 }
 
 fn warnings(text: &str) -> Vec<String> {
-    doc(Kind::Checklist, text).warnings.iter().map(ToString::to_string).collect()
+    doc(PlanKind::Checklist, text).warnings.iter().map(ToString::to_string).collect()
 }
 
 #[test]
 fn every_mark_is_a_task_and_says_how_it_stands() {
     let text = "- [ ] a\n- [x] b\n- [X] c\n- [~] d\n- [/] e\n- [-] f\n- [!] g\n- [?] h\n- [>] i\n- [b] j\n- [✓] k\n";
-    let doc = doc(Kind::Checklist, text);
+    let doc = doc(PlanKind::Checklist, text);
     let found: Vec<ItemState> = doc.standings();
     use ItemState::{Done, Dropped, Open, Waits};
     assert_eq!(found, [Open, Done, Done, Open, Open, Dropped, Waits, Waits, Waits, Waits, Waits]);
@@ -57,10 +57,10 @@ fn boxes_in_odd_spellings_are_read_with_a_warning() {
         let warnings = warnings(text);
         assert_eq!(warnings.len(), 1, "{text:?}: {warnings:?}");
         assert!(warnings[0].starts_with("line 1: "), "{warnings:?}");
-        let before = doc(Kind::Checklist, text);
+        let before = doc(PlanKind::Checklist, text);
         let edit = before.set_done(0, !before.items[0].is_done()).unwrap();
         let after = apply(text, &[edit]).unwrap();
-        let now = doc(Kind::Checklist, &after);
+        let now = doc(PlanKind::Checklist, &after);
         assert_ne!(now.items[0].is_done(), before.items[0].is_done(), "{after:?}");
         assert_eq!(now.items[0].title, "a");
     }
@@ -80,7 +80,7 @@ fn a_mark_that_waits_is_named_with_its_line() {
 #[test]
 fn boxes_in_headings_are_tasks_with_what_is_below_them() {
     let text = "# Plan\n\n### 1. [ ] First\n\nwhy\n\n- [ ] part\n\n### Task 2: [x] Second\ntext\n\n## Notes\n\n### Third [ ]\n### [!] Fourth\n### Use [x] here\n";
-    let doc = doc(Kind::Checklist, text);
+    let doc = doc(PlanKind::Checklist, text);
     assert_eq!(shown(&doc), ["First", ">part", "x Second", "Third", "Fourth"]);
     assert_eq!((doc.items[0].body.as_str(), doc.items[2].body.as_str()), ("why", "text"));
     assert_eq!(doc.name.as_deref(), Some("Plan"));
@@ -93,18 +93,18 @@ fn boxes_in_headings_are_tasks_with_what_is_below_them() {
 #[test]
 fn heading_boxes_count_in_every_kind_of_plan() {
     let text = "## Branch: a\n### 1. [ ] X\nwhy\n### 2. [x] Y\n## Branch: b\n- [ ] z\n";
-    let branches = doc(Kind::Branches, text);
+    let branches = doc(PlanKind::Branches, text);
     assert_eq!(shown(&branches), ["X", "x Y", "z"]);
     assert_eq!(branches.group_of(0).map(|group| group.title.as_str()), Some("a"));
     assert_eq!(branches.items[1].span.end, text.find("## Branch: b").unwrap());
     let text = "# Progress: p\n## Tasks\n### Phase 1\n- [ ] a\n### 2. [ ] b\n- [ ] c\n## Testing Strategy\n### [ ] no\n";
-    assert_eq!(shown(&doc(Kind::Progress, text)), ["a", "b", ">c"]);
+    assert_eq!(shown(&doc(PlanKind::Progress, text)), ["a", "b", ">c"]);
 }
 
 #[test]
 fn rows_with_a_box_are_tasks() {
     let text = "# P\n\n| # | Task | Owner | Done |\n|---|---|:--|:-:|\n| 1 | Build a \\| b | Ann | [ ] |\n| 2 | Build c | | [x] |\n| 3 | later | | [!] |\n\ntext | [ ] |\n\n| [ ] no table |\n";
-    let doc = doc(Kind::Checklist, text);
+    let doc = doc(PlanKind::Checklist, text);
     assert_eq!(shown(&doc), ["Build a | b", "x Build c", "later"]);
     assert_eq!(doc.items[0].body, "#: 1\nOwner: Ann");
     let ticked = apply(text, &[doc.set_done(0, true).unwrap()]).unwrap();
@@ -118,7 +118,7 @@ fn rows_with_a_box_are_tasks() {
 #[test]
 fn parts_of_what_is_dropped_or_waits_are_too() {
     let text = "- [-] a\n  - [ ] b\n  - [x] c\n- [?] d\n  - [ ] e\n- [ ] f\n  - [-] g\n  - [x] h\n- [ ] i\n  - [-] j\n";
-    let doc = doc(Kind::Checklist, text);
+    let doc = doc(PlanKind::Checklist, text);
     use ItemState::{Done, Dropped, Open, Waits};
     assert_eq!(
         doc.standings(),
@@ -130,7 +130,7 @@ fn parts_of_what_is_dropped_or_waits_are_too() {
 #[test]
 fn a_mark_is_written_as_one_byte() {
     let text = "- [ ] a\n- [!] b\n";
-    let doc = doc(Kind::Checklist, text);
+    let doc = doc(PlanKind::Checklist, text);
     let edit = |item, mark| apply(text, &[doc.set_mark(item, mark).unwrap()]).unwrap();
     assert_eq!(edit(0, Mark::Dropped), "- [-] a\n- [!] b\n");
     assert_eq!(edit(1, Mark::Open), "- [ ] a\n- [ ] b\n");

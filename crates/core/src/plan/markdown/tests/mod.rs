@@ -14,13 +14,13 @@ mod sections;
 use super::*;
 
 /// A plan that must be readable.
-fn doc(kind: Kind, text: &str) -> PlanDoc {
+fn doc(kind: PlanKind, text: &str) -> PlanDoc {
     read(kind, text).unwrap_or_else(|error| panic!("{error} in {text:?}"))
 }
 
 /// The titles of a checklist, `x` before those that are done.
 fn titles(text: &str) -> Vec<String> {
-    shown(&doc(Kind::Checklist, text))
+    shown(&doc(PlanKind::Checklist, text))
 }
 
 /// The items in short: depth, tick, title.

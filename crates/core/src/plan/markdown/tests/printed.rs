@@ -4,7 +4,7 @@ use super::kinds::PROGRESS;
 use super::*;
 
 fn asked(agent_text: &str) -> Option<Printed> {
-    printed(&doc(Kind::Progress, PROGRESS), PROGRESS, agent_text)
+    printed(&doc(PlanKind::Progress, PROGRESS), PROGRESS, agent_text)
 }
 
 fn ticked() -> String {

@@ -71,8 +71,8 @@ fn page() -> impl Strategy<Value = String> {
     })
 }
 
-fn kinds(text: &str) -> impl Iterator<Item = (Kind, PlanDoc)> {
-    [Kind::Branches, Kind::Progress, Kind::Checklist]
+fn kinds(text: &str) -> impl Iterator<Item = (PlanKind, PlanDoc)> {
+    [PlanKind::Branches, PlanKind::Progress, PlanKind::Checklist]
         .into_iter()
         .filter_map(move |kind| read(kind, text).ok().map(|doc| (kind, doc)))
 }
@@ -137,7 +137,7 @@ proptest! {
 
     #[test]
     fn what_is_written_keeps_every_line_that_is_not_ours(text in page(), keep in 0..4_usize) {
-        let Ok(doc) = read(Kind::Progress, &text) else { return Ok(()) };
+        let Ok(doc) = read(PlanKind::Progress, &text) else { return Ok(()) };
         let note = AttemptNote { iteration: 9, tried: "t".into(), result: "r".into(), next: None };
         let row = LogRow { iteration: 9, notes: "a|b".into(), ..LogRow::default() };
         for edits in [doc.record_attempt(&text, &note, usize::MAX), doc.log_row(&text, &row)] {
@@ -161,7 +161,7 @@ proptest! {
         ];
         for edits in all {
             let after = apply(&text, &edits).unwrap();
-            let read = read(Kind::Progress, &after).unwrap();
+            let read = read(PlanKind::Progress, &after).unwrap();
             let now: Vec<&str> = read.items.iter().map(|item| &after[item.span.clone()]).collect();
             prop_assert_eq!(now.len(), tasks.len(), "{}", after);
             for (now, then) in now.iter().zip(&tasks) {
@@ -210,11 +210,11 @@ fn a_large_page_is_read_in_one_pass() {
         "* * a",
     ] {
         let text = piece.repeat(size / piece.len());
-        for kind in [Kind::Branches, Kind::Progress, Kind::Checklist] {
+        for kind in [PlanKind::Branches, PlanKind::Progress, PlanKind::Checklist] {
             let _ = read(kind, &text);
         }
     }
-    assert_eq!(doc(Kind::Checklist, &deep).items.len(), 1_000);
+    assert_eq!(doc(PlanKind::Checklist, &deep).items.len(), 1_000);
 }
 
 proptest! {
@@ -222,7 +222,7 @@ proptest! {
     #[test]
     fn a_branch_of_a_plan_is_a_part_of_it(text in page(), pick in any::<prop::sample::Index>()) {
         let text = format!("## Branch: a\n- [ ] z\n  - [x] y\n\n{text}");
-        let Ok(whole) = read(Kind::Branches, &text) else { return Ok(()) };
+        let Ok(whole) = read(PlanKind::Branches, &text) else { return Ok(()) };
         let branch = pick.get(&whole.groups).title.clone();
         let part = whole.clone().only(&branch);
         let own = (0..whole.items.len())

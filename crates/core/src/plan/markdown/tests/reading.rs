@@ -101,7 +101,7 @@ fn items_nest_by_indentation() {
 #[test]
 fn a_body_is_what_stands_below_without_the_parts() {
     let text = "- [ ] a\n  why\n\n  - plain\n  - [ ] b\n    inner\n\n        code\n  more\n\nout\n";
-    let doc = doc(Kind::Checklist, text);
+    let doc = doc(PlanKind::Checklist, text);
     assert_eq!(doc.items[0].body, "why\n\n- plain\n\n\nmore");
     assert_eq!(doc.items[1].body, "inner\n\n    code");
     assert_eq!(&text[doc.items[0].span.clone()], &text[..text.len() - 5]);
@@ -112,7 +112,7 @@ fn a_body_is_what_stands_below_without_the_parts() {
 fn a_long_title_is_cut_and_kept_whole_in_the_body() {
     let long = "wörd ".repeat(300);
     let text = format!("- [ ] {long}\n  why\n- [ ] tab\there\u{1b}[31m\n");
-    let doc = doc(Kind::Checklist, &text);
+    let doc = doc(PlanKind::Checklist, &text);
     assert!(doc.items[0].title.ends_with("wörd…"), "{}", doc.items[0].title);
     assert!(crate::text::Title::new(&doc.items[0].title).is_ok());
     assert_eq!(doc.items[0].body, format!("{}\n\nwhy", long.trim()));
@@ -123,7 +123,7 @@ fn a_long_title_is_cut_and_kept_whole_in_the_body() {
 fn headings_are_found_in_both_styles() {
     let text =
         "Title\n=====\n\n- [ ] a\n\nSub\n---\n- [ ] b\n\n### Deep ###\n- [ ] c\n#no\n- [ ] d\n";
-    let doc = doc(Kind::Checklist, text);
+    let doc = doc(PlanKind::Checklist, text);
     assert_eq!(doc.name.as_deref(), Some("Title"));
     let groups: Vec<_> = (0..4).map(|i| doc.group_of(i).map(|g| g.title.as_str())).collect();
     assert_eq!(groups, [None, Some("Sub"), Some("Deep"), Some("Deep")]);
@@ -133,7 +133,7 @@ fn headings_are_found_in_both_styles() {
 #[test]
 fn bom_crlf_and_a_missing_last_line_break_are_ordinary() {
     let text = "\u{feff}# T\r\n\r\n- [ ] a\r\n  why\r\n- [x] b";
-    let doc = doc(Kind::Checklist, text);
+    let doc = doc(PlanKind::Checklist, text);
     assert_eq!(shown(&doc), ["a", "x b"]);
     assert_eq!((doc.name.as_deref(), doc.items[0].body.as_str()), (Some("T"), "why"));
     assert_eq!(doc.items[0].line, 3);
@@ -146,14 +146,14 @@ fn binary_is_refused_with_its_line() {
     assert_eq!((error.line, error.problem.contains("binary")), (2, true));
     let error = decode(b"a\n\n\0").unwrap_err();
     assert_eq!((error.line, error.problem.contains("binary")), (3, true));
-    assert_eq!(read(Kind::Checklist, "\0").unwrap_err().line, 1);
+    assert_eq!(read(PlanKind::Checklist, "\0").unwrap_err().line, 1);
     assert_eq!(decode("# é".as_bytes()), Ok("# é"));
 }
 
 #[test]
 fn parents_are_due_when_their_parts_are_done() {
     let text = "- [ ] a\n  - [ ] b\n    - [x] c\n  - [x] d\n- [ ] e\n- [ ] f\n  - [ ] g\n";
-    let doc = doc(Kind::Checklist, text);
+    let doc = doc(PlanKind::Checklist, text);
     assert_eq!(doc.due_parents(), [1, 0]);
     assert_eq!(doc.parents(), [true, true, false, false, false, true, false]);
     assert!(doc.has_children(5) && !doc.has_children(4));

@@ -23,7 +23,7 @@ fn row(notes: &str) -> LogRow {
 }
 
 fn changed(text: &str, edits: impl Fn(&PlanDoc) -> Vec<Edit>) -> String {
-    let edits = edits(&doc(Kind::Progress, text));
+    let edits = edits(&doc(PlanKind::Progress, text));
     let changed = apply(text, &edits).unwrap();
     // Whatever was written can be taken back to the byte.
     let back = inverse(text, &edits).unwrap();
@@ -32,7 +32,7 @@ fn changed(text: &str, edits: impl Fn(&PlanDoc) -> Vec<Edit>) -> String {
 }
 
 fn attempts(text: &str) -> Vec<u64> {
-    let doc = doc(Kind::Progress, text);
+    let doc = doc(PlanKind::Progress, text);
     doc.progress.attempts.iter().map(|attempt| attempt.note.iteration).collect()
 }
 
@@ -50,7 +50,7 @@ fn s2_19_attempts_are_added_and_the_oldest_dropped() {
     ] {
         text = changed(&text, |doc| doc.record_attempt(&text, &note(iteration), keep));
         assert_eq!(attempts(&text), left, "{text}");
-        let doc = doc(Kind::Progress, &text);
+        let doc = doc(PlanKind::Progress, &text);
         let last = &doc.progress.attempts.last().unwrap().note;
         assert_eq!(last.tried, format!("try ## Tasks {iteration}"));
         assert_eq!(last.next.is_some(), iteration.is_multiple_of(2));
@@ -128,15 +128,15 @@ fn sections_that_are_missing_are_made() {
         let expected =
             ["# Progress: a", "", "## Status", "", "RALPH_DONE", "fine", "", "## Tasks", "- [ ] a"];
         assert_eq!(status, expected.join(newline));
-        assert!(doc(Kind::Progress, &status).is_done());
+        assert!(doc(PlanKind::Progress, &status).is_done());
     }
 }
 
 #[test]
 fn the_status_can_be_put_back() {
     let done = changed(PROGRESS, |doc| doc.set_status(PROGRESS, "RALPH_DONE"));
-    assert!(doc(Kind::Progress, &done).is_done());
-    let former = doc(Kind::Progress, PROGRESS);
+    assert!(doc(PlanKind::Progress, &done).is_done());
+    let former = doc(PlanKind::Progress, PROGRESS);
     let back = changed(&done, |doc| doc.set_status(&done, former.status_text().unwrap()));
     assert_eq!(back, PROGRESS);
     assert_eq!(former.set_status(PROGRESS, former.status_text().unwrap()), []);
@@ -150,9 +150,9 @@ fn completed_is_replaced_and_emptied() {
     let two = ["One".to_owned(), "Two".to_owned()];
     let after = changed(PROGRESS, |doc| doc.set_completed(PROGRESS, &two));
     assert!(after.contains("Iteration\n\n- One\n- Two\n\n## Recent"), "{after}");
-    assert_eq!(doc(Kind::Progress, &after).set_completed(&after, &two), []);
+    assert_eq!(doc(PlanKind::Progress, &after).set_completed(&after, &two), []);
     let none = changed(&after, |doc| doc.set_completed(&after, &[]));
-    assert_eq!(doc(Kind::Progress, &none).progress.completed, [""; 0]);
+    assert_eq!(doc(PlanKind::Progress, &none).progress.completed, [""; 0]);
 }
 
 #[test]
@@ -160,10 +160,10 @@ fn a_section_behind_code_that_is_not_closed_can_be_read_again() {
     let note = AttemptNote { iteration: 1, tried: "t".into(), result: "r".into(), next: None };
     for open in ["```sh\nmake", "<!-- later", "<pre>\n- [ ] no", "- [ ] b\n  ```\n  code"] {
         let text = format!("# Progress: x\n\n## Tasks\n- [ ] a\n\n{open}\n");
-        let before = doc(Kind::Progress, &text);
+        let before = doc(PlanKind::Progress, &text);
         let after = apply(&text, &before.record_attempt(&text, &note, 5)).unwrap();
         assert!(after.starts_with(text.trim_end()), "{after}");
-        let read = doc(Kind::Progress, &after);
+        let read = doc(PlanKind::Progress, &after);
         assert_eq!(read.attempts().count(), 1, "{after}");
         assert_eq!(shown(&read), shown(&before), "{after}");
     }

@@ -8,7 +8,7 @@ use super::value::hidden;
 
 /// A place in a file. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct FilePosition {
     /// The file, as it is shown to the user.
     pub path: PathBuf,
     /// The line.
@@ -17,7 +17,7 @@ pub struct Place {
     pub column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.path.display(), self.line, self.column)
     }
@@ -29,7 +29,7 @@ pub struct Warning {
     /// One sentence.
     pub message: String,
     /// Where, if it is about a file.
-    pub place: Option<Place>,
+    pub place: Option<FilePosition>,
 }
 
 impl fmt::Display for Warning {
@@ -53,7 +53,7 @@ pub struct ConfigError {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Excerpt {
-    place: Place,
+    place: FilePosition,
     /// The line, ready to print.
     line: String,
     /// How many columns of the terminal come before the caret.
@@ -88,7 +88,7 @@ impl ConfigError {
     }
 
     /// Where it is, if it is about a file.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&FilePosition> {
         self.excerpt.as_ref().map(|excerpt| &excerpt.place)
     }
 }
@@ -124,12 +124,12 @@ impl<'a> Source<'a> {
         Self { path, text, line_starts: std::iter::once(0).chain(after_breaks).collect() }
     }
 
-    pub(super) fn place(&self, offset: usize) -> Place {
+    pub(super) fn place(&self, offset: usize) -> FilePosition {
         let offset = self.text.floor_char_boundary(offset);
         let index = self.line_starts.partition_point(|start| *start <= offset) - 1;
         let before = &self.text[self.line_starts[index]..offset];
         let column = seen(before).count() + 1;
-        Place { path: self.path.to_owned(), line: index + 1, column }
+        FilePosition { path: self.path.to_owned(), line: index + 1, column }
     }
 
     pub(super) fn warning(&self, span: &Range<usize>, message: String) -> Warning {

@@ -10,7 +10,7 @@ use super::value::{self, Given, Value};
 
 /// Which values a setting accepts.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum SettingKind {
     /// Yes or no.
     Bool,
     /// A whole number in a range.
@@ -77,7 +77,7 @@ impl Refusal {
     }
 }
 
-impl Kind {
+impl SettingKind {
     /// What a value has to be, as in "must be …".
     pub(super) fn wants(&self) -> String {
         match self {
@@ -224,7 +224,7 @@ impl Kind {
     }
 }
 
-fn read_items(kind: &Kind, items: &[Given<'_>]) -> Result<Value, Refusal> {
+fn read_items(kind: &SettingKind, items: &[Given<'_>]) -> Result<Value, Refusal> {
     let mut texts = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
         match kind.read(item) {

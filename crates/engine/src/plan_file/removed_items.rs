@@ -20,7 +20,7 @@ use crate::ports::{Store, StoreError};
 
 /// A task that left the plan, and the lines that it stood on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Left {
+pub struct RemovedItem {
     /// The task.
     pub id: TaskId,
     /// Its lines.
@@ -29,13 +29,13 @@ pub struct Left {
 
 impl Snapshot {
     /// The open items without parts that are not in this plan any more.
-    pub(super) fn missing_from(&self, doc: &PlanDoc) -> Vec<Left> {
+    pub(super) fn missing_from(&self, doc: &PlanDoc) -> Vec<RemovedItem> {
         let (parents, standings) = (self.doc.parents(), self.doc.standings());
         let gone = identify(&self.known(), doc).gone;
         let open = gone.into_iter().filter(|at| standings[*at] == ItemState::Open && !parents[*at]);
         open.filter_map(|at| {
             let lines = self.text.get(self.doc.items[at].span.clone())?.trim_end().to_owned();
-            Some(Left { id: self.ids[at].clone(), lines })
+            Some(RemovedItem { id: self.ids[at].clone(), lines })
         })
         .collect()
     }
@@ -55,7 +55,7 @@ impl Snapshot {
 }
 
 /// Whether a task that left the plan still is the user's to decide.
-pub(super) fn is_undecided(left: &Left, tasks: &HashMap<TaskId, Task>) -> bool {
+pub(super) fn is_undecided(left: &RemovedItem, tasks: &HashMap<TaskId, Task>) -> bool {
     let status = tasks.get(&left.id).map(|task| task.status);
     matches!(status, Some(Status::Waiting | Status::Pending | Status::InProgress))
 }
@@ -63,11 +63,11 @@ pub(super) fn is_undecided(left: &Left, tasks: &HashMap<TaskId, Task>) -> bool {
 /// Makes these tasks wait, with the reason. Tasks that cannot wait are done or claimed: they are left out.
 pub(super) fn hold(
     store: &mut dyn Store,
-    left: Vec<Left>,
+    left: Vec<RemovedItem>,
     when: &str,
     by: &Actor,
     now: Timestamp,
-) -> Result<Vec<Left>, StoreError> {
+) -> Result<Vec<RemovedItem>, StoreError> {
     let mut held = Vec::new();
     for left in left {
         if hold_one(store, &left.id, &reason(&left.id, when), by, now)? {
@@ -94,7 +94,7 @@ impl PlanFile {
         done: &[&TaskId],
         store: &mut dyn Store,
         (iteration, by, now): (u32, &Actor, Timestamp),
-    ) -> Result<(Vec<Left>, Vec<String>), ReconcileError> {
+    ) -> Result<(Vec<RemovedItem>, Vec<String>), ReconcileError> {
         // An unreadable file says nothing about its tasks.
         let Ok(Some(read)) = self.read() else { return Ok((vec![], vec![])) };
         let missing = start.missing_from(&read.doc);
@@ -136,7 +136,7 @@ impl PlanFile {
     pub(super) fn put_lines_back(
         &self,
         read: &Read,
-        left: &[&Left],
+        left: &[&RemovedItem],
     ) -> Result<Option<()>, PlanFileError> {
         let last = read.doc.items.last().map(|item| {
             let end = item.span.end.min(read.text.len());

@@ -23,7 +23,7 @@ pub(super) struct Test {
 
 /// The tests of a file.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct TestsInFile {
     pub(super) tests: Vec<Test>,
     /// Some of them say that they alone are to run.
     pub(super) only: bool,
@@ -41,7 +41,7 @@ struct Piece {
 }
 
 /// Finds the tests of a text.
-pub(super) fn tests(text: &str, language: Language) -> Found {
+pub(super) fn tests(text: &str, language: Language) -> TestsInFile {
     let masked = mask(text, language.syntax());
     let mut source = Source { language, masked: &masked, pieces: vec![], only: false };
     match language {
@@ -51,7 +51,10 @@ pub(super) fn tests(text: &str, language: Language) -> Found {
     }
     let all_skipped = source.is_all_skipped(text);
     let tests = source.pieces.iter().filter(|piece| !piece.is_group);
-    Found { tests: tests.map(|piece| source.test(piece, all_skipped)).collect(), only: source.only }
+    TestsInFile {
+        tests: tests.map(|piece| source.test(piece, all_skipped)).collect(),
+        only: source.only,
+    }
 }
 
 struct Source<'a> {

@@ -32,7 +32,7 @@ pub(super) fn text<'a>(raw: Raw<'a>) -> Option<Cow<'a, str>> {
 
 /// A line of any kind.
 #[derive(Debug, Deserialize)]
-pub(super) struct Line<'a> {
+pub(super) struct StreamLine<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -99,7 +99,7 @@ pub(super) struct Line<'a> {
     pub(super) permission_denials: Raw<'a>,
 }
 
-impl Line<'_> {
+impl StreamLine<'_> {
     /// Every field that is read, of lines of any kind.
     pub(super) const FIELDS: &'static [&'static str] = &[
         "type",
@@ -194,7 +194,7 @@ pub(super) fn tokens(usage: Raw<'_>) -> Usage {
 
 /// What a result reports about the whole session so far, and the models it names. The tokens by model
 /// are those that the price is made of; `usage` may know less or more.
-pub(super) fn totals(line: &Line<'_>) -> (Usage, Vec<String>) {
+pub(super) fn totals(line: &StreamLine<'_>) -> (Usage, Vec<String>) {
     let by_model: BTreeMap<String, Tokens> = get(line.model_usage).unwrap_or_default();
     let models: Vec<String> = by_model.keys().cloned().collect();
     let used = match models.len() {

@@ -19,7 +19,7 @@ const LOCK: &str = "lock";
 
 /// Why there is no place for sockets.
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
+pub enum SocketDirError {
     /// Something is there that ralph must not trust.
     #[error("{} cannot hold sockets: {why}", path.display())]
     NotOurs {
@@ -44,7 +44,7 @@ pub enum PlaceError {
 
 /// The folder of one run. It is removed when this is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct SocketDir {
     folder: PathBuf,
     /// The folder for the `PATH` is there.
     has_bin: AtomicBool,
@@ -52,16 +52,20 @@ pub struct Place {
     _held: File,
 }
 
-impl Place {
+impl SocketDir {
     /// Makes one below `runtime` (the user's runtime folder) where that can be used, else below `/tmp`,
     /// and removes those of runs that died.
-    pub fn make(runtime: Option<&Path>, ids: &mut Ids) -> Result<Self, PlaceError> {
+    pub fn make(runtime: Option<&Path>, ids: &mut Ids) -> Result<Self, SocketDirError> {
         Self::make_in(runtime, Path::new("/tmp"), ids)
     }
 
-    fn make_in(runtime: Option<&Path>, shared: &Path, ids: &mut Ids) -> Result<Self, PlaceError> {
+    fn make_in(
+        runtime: Option<&Path>,
+        shared: &Path,
+        ids: &mut Ids,
+    ) -> Result<Self, SocketDirError> {
         let root = root(runtime, shared)?;
-        let error = |path: &Path, source| PlaceError::Io { path: path.to_owned(), source };
+        let error = |path: &Path, source| SocketDirError::Io { path: path.to_owned(), source };
         // Held until the new folder is locked: otherwise another process could take it for a dead one.
         let all = lock_file(&root.join(LOCK)).map_err(|source| error(&root, source))?;
         all.lock().map_err(|source| error(&root, source))?;
@@ -113,14 +117,14 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for SocketDir {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
 /// The folder of all runs of this user.
-fn root(runtime: Option<&Path>, shared: &Path) -> Result<PathBuf, PlaceError> {
+fn root(runtime: Option<&Path>, shared: &Path) -> Result<PathBuf, SocketDirError> {
     let uid = rustix::process::getuid().as_raw();
     let fits = |root: &Path| root.as_os_str().as_bytes().len() + LONGEST.len() < MAX_PATH;
     if let Some(runtime) = runtime.filter(|path| path.is_absolute()) {
@@ -128,21 +132,21 @@ fn root(runtime: Option<&Path>, shared: &Path) -> Result<PathBuf, PlaceError> {
         if fits(&root) {
             match private(&root, uid) {
                 // The variable outlives what it names, for example after `su`.
-                Err(PlaceError::Io { .. }) => {}
+                Err(SocketDirError::Io { .. }) => {}
                 made => return made.map(|()| root),
             }
         }
     }
     let root = shared.join(format!("ralph-{uid}"));
     if !fits(&root) {
-        return Err(PlaceError::TooLong(root));
+        return Err(SocketDirError::TooLong(root));
     }
     private(&root, uid).map(|()| root)
 }
 
 /// Creates a folder that only this user can enter, or checks that the existing one is.
-fn private(path: &Path, uid: u32) -> Result<(), PlaceError> {
-    let io = |source| PlaceError::Io { path: path.to_owned(), source };
+fn private(path: &Path, uid: u32) -> Result<(), SocketDirError> {
+    let io = |source| SocketDirError::Io { path: path.to_owned(), source };
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -161,7 +165,7 @@ fn private(path: &Path, uid: u32) -> Result<(), PlaceError> {
     } else {
         return Ok(());
     };
-    Err(PlaceError::NotOurs { path: path.to_owned(), why })
+    Err(SocketDirError::NotOurs { path: path.to_owned(), why })
 }
 
 fn lock_file(path: &Path) -> io::Result<File> {
@@ -210,7 +214,7 @@ mod tests {
     #[test]
     fn the_folder_is_private_short_and_gone_at_the_end() {
         let shared = tempfile::tempdir().unwrap();
-        let place = Place::make_in(None, shared.path(), &mut ids()).unwrap();
+        let place = SocketDir::make_in(None, shared.path(), &mut ids()).unwrap();
         let folder = place.folder().to_owned();
         for path in [folder.as_path(), folder.parent().unwrap()] {
             assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
@@ -228,7 +232,7 @@ mod tests {
         let shared = tempfile::tempdir().unwrap();
         let runtime = tempfile::tempdir().unwrap();
         let parent = |runtime: Option<&Path>| {
-            let place = Place::make_in(runtime, shared.path(), &mut ids()).unwrap();
+            let place = SocketDir::make_in(runtime, shared.path(), &mut ids()).unwrap();
             place.folder().parent().unwrap().to_owned()
         };
         assert_eq!(parent(Some(runtime.path())), runtime.path().join("ralph"));
@@ -244,7 +248,8 @@ mod tests {
         let refused = |prepare: &dyn Fn(&Path)| {
             let shared = tempfile::tempdir().unwrap();
             prepare(&shared.path().join(own()));
-            let error = Place::make_in(None, shared.path(), &mut ids()).unwrap_err().to_string();
+            let error =
+                SocketDir::make_in(None, shared.path(), &mut ids()).unwrap_err().to_string();
             assert!(error.contains(&own()), "{error}");
             error
         };
@@ -269,7 +274,7 @@ mod tests {
     #[test]
     fn folders_of_dead_runs_go_and_those_of_live_ones_stay() {
         let shared = tempfile::tempdir().unwrap();
-        let alive = Place::make_in(None, shared.path(), &mut ids()).unwrap();
+        let alive = SocketDir::make_in(None, shared.path(), &mut ids()).unwrap();
         let root = alive.folder().parent().unwrap().to_owned();
         let (dead, unlocked, other) =
             (root.join("deadbeef"), root.join("0badf00d"), root.join("notes"));
@@ -278,7 +283,7 @@ mod tests {
         }
         std::fs::write(dead.join(LOCK), "").unwrap();
         drop(UnixListener::bind(dead.join("control")).unwrap());
-        let second = Place::make_in(None, shared.path(), &mut ids()).unwrap();
+        let second = SocketDir::make_in(None, shared.path(), &mut ids()).unwrap();
         assert!(!dead.exists() && !unlocked.exists());
         assert!(other.exists() && alive.folder().exists());
         assert_ne!(alive.folder(), second.folder());
@@ -289,7 +294,7 @@ mod tests {
         let shared = tempfile::tempdir().unwrap();
         let long = shared.path().join("x".repeat(80));
         std::fs::create_dir(&long).unwrap();
-        let error = Place::make_in(None, &long, &mut ids()).unwrap_err();
-        assert!(matches!(error, PlaceError::TooLong(_)), "{error}");
+        let error = SocketDir::make_in(None, &long, &mut ids()).unwrap_err();
+        assert!(matches!(error, SocketDirError::TooLong(_)), "{error}");
     }
 }
