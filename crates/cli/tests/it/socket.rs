@@ -21,9 +21,9 @@ use crate::{RALPH, env};
 
 /// Remembers the calls and answers each in the same way.
 #[derive(Default)]
-struct Book(Mutex<Vec<Call>>);
+struct CallLog(Mutex<Vec<Call>>);
 
-impl SessionRequestHandler for Book {
+impl SessionRequestHandler for CallLog {
     fn answer(&self, _: &SessionIdentity, call: &Call) -> Reply {
         self.0.lock().unwrap().push(call.clone());
         match call.argv.first().map(String::as_str) {
@@ -38,7 +38,7 @@ struct Session {
     runtime: Runtime,
     place: SocketDir,
     socket: Option<SessionSocket>,
-    book: Arc<Book>,
+    calls: Arc<CallLog>,
 }
 
 /// A repository, and the environment of a session in it.
@@ -46,7 +46,7 @@ fn session() -> Session {
     let mut env = env();
     let runtime = Runtime::new().unwrap();
     let place = SocketDir::make(Some(env.folder()), &mut Ids::new(None)).unwrap();
-    let book = Arc::new(Book::default());
+    let calls = Arc::new(CallLog::default());
     let identity = SessionIdentity {
         agent: AgentId::new("agent-0a1b2c3d").unwrap(),
         task: Some((TaskId::new("t-1").unwrap(), 1)),
@@ -55,7 +55,7 @@ fn session() -> Session {
         requests: Requests::default(),
         adds: None,
     };
-    let handler: Arc<dyn SessionRequestHandler> = Arc::clone(&book) as _;
+    let handler: Arc<dyn SessionRequestHandler> = Arc::clone(&calls) as _;
     let socket = {
         let _entered = runtime.enter();
         SessionSocket::open(&place, 1, identity, handler, Path::new(RALPH)).unwrap()
@@ -63,12 +63,12 @@ fn session() -> Session {
     for (name, value) in socket.environment() {
         env.set(name.to_str().unwrap(), value.to_str().unwrap());
     }
-    Session { env, runtime, place, socket: Some(socket), book }
+    Session { env, runtime, place, socket: Some(socket), calls }
 }
 
 impl Session {
     fn calls(&self) -> Vec<Vec<String>> {
-        self.book.0.lock().unwrap().drain(..).map(|call| call.argv).collect()
+        self.calls.0.lock().unwrap().drain(..).map(|call| call.argv).collect()
     }
 }
 
@@ -91,7 +91,7 @@ fn in_a_session_a_call_goes_to_the_loop_as_it_was_typed() {
     let said = env.ralph(&["-q", "task", "reset", "t-1"]).failure(2);
     assert_eq!(said, "error: no\n");
     env.ralph_with(&["task", "log", "t-1", "-"], "from a pipe").success();
-    let last = session.book.0.lock().unwrap().pop().unwrap();
+    let last = session.calls.0.lock().unwrap().pop().unwrap();
     assert_eq!((last.stdin.as_str(), last.width, last.color), ("from a pipe", None, false));
     // Help and slips need no loop.
     session.calls();

@@ -46,7 +46,7 @@ pub use memory::Snapshot;
 pub use preview::Preview;
 pub use reconcile::{ReconcileError, SyncedPlan, has_no_tasks, why_no_tasks};
 pub use removed_items::RemovedItem;
-pub use session::{Book, DONE_MARKER, Requested, Verdicts};
+pub use session::{DONE_MARKER, ProgressEntry, Requested, Verdicts};
 
 /// How often a file that is missing or empty is looked at again, and after how long: a second in all. On a
 /// busy machine an editor may stand still for that long between emptying a file and writing it.

@@ -149,18 +149,18 @@ impl PlanFile {
                     continue;
                 }
             }
-            let mut meeting = Meeting::new(self, read, before, store, ids)?;
-            if let Some(wanted) = meeting.wanted_back() {
+            let mut reconciliation = Reconciliation::new(self, read, before, store, ids)?;
+            if let Some(wanted) = reconciliation.wanted_back() {
                 // After rereading, the lines are items like any other.
-                self.put_lines_back(&meeting.read, &wanted)?;
+                self.put_lines_back(&reconciliation.read, &wanted)?;
                 continue;
             }
-            if meeting.cut_off.is_some() {
-                meeting.hold_what_left(store, by, now)?;
+            if reconciliation.cut_off.is_some() {
+                reconciliation.hold_what_left(store, by, now)?;
             }
-            meeting.update_store(store, by, now)?;
-            meeting.follow_marks(store, by, now)?;
-            let Some(synced) = meeting.write_back()? else { continue };
+            reconciliation.update_store(store, by, now)?;
+            reconciliation.follow_marks(store, by, now)?;
+            let Some(synced) = reconciliation.write_back()? else { continue };
             self.remember(&synced.plan, false).map_err(failed)?;
             let tasks = tasks_of(self, store)?;
             return Ok(Some(SyncedPlan { tasks, taken_back, ..synced }));
@@ -273,7 +273,7 @@ enum Item {
 }
 
 /// The file and the store during synchronization.
-struct Meeting<'a> {
+struct Reconciliation<'a> {
     plan: &'a PlanFile,
     read: Read,
     /// The task that each item is.
@@ -296,7 +296,7 @@ struct Meeting<'a> {
     tasks: HashMap<TaskId, Task>,
 }
 
-impl<'a> Meeting<'a> {
+impl<'a> Reconciliation<'a> {
     fn new(
         plan: &'a PlanFile,
         read: Read,
@@ -354,7 +354,7 @@ impl<'a> Meeting<'a> {
         let back: Vec<TaskId> = back.into_iter().filter(|id| ids.contains(id)).collect();
         left.retain(|left| !back.contains(&left.id));
         let gone = identified.gone.iter().map(|place| known[*place].id.clone());
-        let mut meeting = Self {
+        let mut reconciliation = Self {
             plan,
             ids,
             items,
@@ -371,8 +371,8 @@ impl<'a> Meeting<'a> {
             read,
             tasks,
         };
-        meeting.parents_follow(new_ids)?;
-        Ok(meeting)
+        reconciliation.parents_follow(new_ids)?;
+        Ok(reconciliation)
     }
 
     /// Tasks that had left the plan and that the user reopened by a command.

@@ -37,12 +37,12 @@ pub struct Verdicts {
     /// The plan may say that it is done.
     pub marker: bool,
     /// What goes into a progress file about the iteration.
-    pub book: Option<Book>,
+    pub entry: Option<ProgressEntry>,
 }
 
 /// What a progress file keeps of an iteration.
 #[derive(Debug, Clone)]
-pub struct Book {
+pub struct ProgressEntry {
     /// The row of the log.
     pub row: LogRow,
     /// The approach and its result.
@@ -188,11 +188,12 @@ impl PlanFile {
         if let Some(lane) = &self.lane {
             read = self.with_new_boxes(lane, start, read)?;
         }
-        if let Some(book) = verdicts.book.as_ref().filter(|_| self.kind == PlanKind::Progress) {
-            read = applied(self, &read.text, &read.doc.set_completed(&read.text, &book.completed))?;
-            let attempt = read.doc.record_attempt(&read.text, &book.attempt, book.keep);
+        if let Some(entry) = verdicts.entry.as_ref().filter(|_| self.kind == PlanKind::Progress) {
+            read =
+                applied(self, &read.text, &read.doc.set_completed(&read.text, &entry.completed))?;
+            let attempt = read.doc.record_attempt(&read.text, &entry.attempt, entry.keep);
             read = applied(self, &read.text, &attempt)?;
-            read = applied(self, &read.text, &read.doc.log_row(&read.text, &book.row))?;
+            read = applied(self, &read.text, &read.doc.log_row(&read.text, &entry.row))?;
         }
         Ok(read)
     }

@@ -19,7 +19,8 @@ use super::session::Job;
 use super::survey::brief;
 use crate::clock::now;
 use crate::plan_file::{
-    Book, DONE_MARKER, PlanFile, PlanFileError, ReconcileError, Requested, SyncedPlan, Verdicts,
+    DONE_MARKER, PlanFile, PlanFileError, ProgressEntry, ReconcileError, Requested, SyncedPlan,
+    Verdicts,
 };
 use crate::ports::{Candidate, ClaimRequest, Scope, StoreError};
 
@@ -280,7 +281,7 @@ impl Crew {
         let (Some(plan), Some(synced)) = (&self.setup.work.plan, synced) else { return Ok(()) };
         let done: Vec<&ralph_core::run::Ending> =
             settlement.tasks.iter().filter(|ending| ending.class == Class::Done).collect();
-        let book = (settlement.class.row().counts && !written).then(|| {
+        let entry = (settlement.class.row().counts && !written).then(|| {
             let completed: Vec<String> = done.iter().map(|e| e.task.title.clone()).collect();
             let asked = asked.and_then(|asked| asked.attempt).unwrap_or_default();
             let first = settlement.tasks.first();
@@ -296,7 +297,7 @@ impl Crew {
                 "" => first.map(|ending| ending.task.title.clone()).unwrap_or_default(),
                 tried => tried.to_owned(),
             };
-            Book {
+            ProgressEntry {
                 row: LogRow {
                     iteration: u64::from(iteration),
                     started: since.civil(&Zone::UTC).get(..16).unwrap_or_default().to_owned(),
@@ -320,7 +321,7 @@ impl Crew {
         let verdicts = Verdicts {
             done: done.iter().map(|ending| ending.task.id.clone()).collect(),
             marker: settlement.marker.as_deref() == Some(DONE_MARKER),
-            book,
+            entry,
         };
         for remark in plan.settle(&synced.plan, &verdicts)? {
             self.notice(remark);
