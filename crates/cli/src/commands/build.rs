@@ -124,7 +124,7 @@ pub(super) fn go(
     context.lay(flags::of_loop(sessions, args, jobs, key::PROMPTS_BUILD, &context.folder())?);
     refuse_a_target_beside_a_file(&options.target, context)?;
     match args.dry_run {
-        true => launch::rehearse(&options, context),
+        true => launch::dry_run(&options, context),
         false => launch::launch(&options, context),
     }
 }

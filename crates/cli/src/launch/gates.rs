@@ -27,7 +27,7 @@ use crate::wiring::Context;
 
 /// A gate, and the file it comes from.
 #[derive(Debug, Clone)]
-pub(crate) struct InForce {
+pub(crate) struct ActiveGate {
     pub(crate) name: String,
     pub(crate) command: String,
     pub(crate) timeout: Duration,
@@ -43,7 +43,7 @@ pub(crate) enum Missing {
     File(String),
 }
 
-impl InForce {
+impl ActiveGate {
     pub(crate) fn spec(self) -> GateSpec {
         GateSpec { name: self.name, command: self.command, timeout: self.timeout }
     }
@@ -70,7 +70,7 @@ impl InForce {
 
 /// Refuses gates that cannot run, before anything is spent. Returns the warnings.
 pub(super) fn resolve(
-    gates: &[InForce],
+    gates: &[ActiveGate],
     project: &Project,
     config: &Config,
     environment: &Environment,
@@ -83,14 +83,14 @@ pub(super) fn resolve(
     // The command that prepares a clean checkout must exist too.
     let setup = Some(config.get(key::GIT_WORKTREE_SETUP))
         .filter(|command| !gates.is_empty() && config.get(key::GATES_CLEAN) && !command.is_empty())
-        .map(|command| InForce {
+        .map(|command| ActiveGate {
             name: "setup".to_owned(),
             command: command.to_owned(),
             timeout: GATE_TIMEOUT,
             from: "git.worktree.setup".to_owned(),
         });
     for gate in gates.iter().chain(&setup) {
-        let InForce { name, command, from, .. } = gate;
+        let ActiveGate { name, command, from, .. } = gate;
         match gate.missing(&project.worktree, &inside) {
             None => {}
             Some(Missing::Program(program)) => {
@@ -152,23 +152,23 @@ pub(super) fn rules(
 
 /// The gates of the config; without any the test command in `AGENTS.md`, or else the detected one. An empty test
 /// command means that there is none.
-pub(crate) fn in_force(
+pub(crate) fn active_gates(
     project: &Project,
     config: &Config,
     context: &Context<'_>,
-) -> Result<Vec<InForce>, CliError> {
-    let gates = config.gates().iter().map(|gate| InForce {
+) -> Result<Vec<ActiveGate>, CliError> {
+    let gates = config.gates().iter().map(|gate| ActiveGate {
         name: gate.name.clone(),
         command: gate.command.clone(),
         timeout: gate.timeout().unwrap_or(GATE_TIMEOUT),
         from: config.gates_origin().to_string(),
     });
-    let gates: Vec<InForce> = gates.collect();
+    let gates: Vec<ActiveGate> = gates.collect();
     if !gates.is_empty() {
         return Ok(gates);
     }
     let test = |command: String, from: String| {
-        vec![InForce { name: "test".to_owned(), command, timeout: GATE_TIMEOUT, from }]
+        vec![ActiveGate { name: "test".to_owned(), command, timeout: GATE_TIMEOUT, from }]
     };
     Ok(match context.test_command(project)? {
         Some(test_command) if !test_command.command.is_empty() => {

@@ -87,7 +87,7 @@ pub(crate) use sandbox::{
 use source::Source;
 pub(crate) use worktrees::folder as worktree_folder;
 
-pub(crate) use gates::{InForce, Missing, in_force, text_of, trial as gate_trial};
+pub(crate) use gates::{ActiveGate, Missing, active_gates, text_of, trial as gate_trial};
 pub(crate) use source::{plan_file_done, preset_here};
 
 /// Bytes that must be free before a task is claimed.
@@ -178,7 +178,7 @@ struct Plan {
     agent: ResolvedAgent,
     verifier: Option<ResolvedAgent>,
     prompting: run::Prompting,
-    gates: Vec<InForce>,
+    gates: Vec<ActiveGate>,
     notices: Vec<Notice>,
 }
 
@@ -265,14 +265,14 @@ fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<Pl
 }
 
 /// Prints what a run would do, without doing it.
-pub(crate) fn rehearse(options: &RunOptions, context: &mut Context<'_>) -> Done {
+pub(crate) fn dry_run(options: &RunOptions, context: &mut Context<'_>) -> Done {
     command::named(options, context, rehearse_named)
 }
 
 fn rehearse_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
     let options = &resume::take_up(options, context)?;
     if let Some(plan) = branches(options, context)? {
-        return lanes::rehearse(options, &plan, context);
+        return lanes::dry_run(options, &plan, context);
     }
     let mut store = context.reader()?;
     let project = context.project()?;
@@ -324,7 +324,7 @@ fn plan(
     )?;
     // Gates check work, not plans or single prompts.
     let gates = match options.mode {
-        Mode::Build => in_force(&at.home, &config, context)?,
+        Mode::Build => active_gates(&at.home, &config, context)?,
         Mode::Plan | Mode::Prompt(_) | Mode::Feature(_) => vec![],
     };
     let mut notices = agent.notices.clone();
@@ -482,7 +482,7 @@ fn assemble(
             prompting: ready.prompting,
         },
         gates: GateSetup {
-            specs: ready.gates.into_iter().map(InForce::spec).collect(),
+            specs: ready.gates.into_iter().map(ActiveGate::spec).collect(),
             rules: gates::rules(&at.home, &config, context)?,
             environment: agent::gate_environment(context.environment),
             sandboxed_environment: agent::sandboxed_environment(context.environment, &config),

@@ -2,7 +2,7 @@
 
 use ralph_core::forge::{Address, ForgeKind, Route};
 
-use crate::ports::{ByHand, ForgeError, PullRequest};
+use crate::ports::{ForgeError, ManualSteps, PullRequest};
 use crate::project::write_privately;
 
 /// Why ralph can only push to a server.
@@ -15,7 +15,7 @@ pub(super) fn pushed(
     why: String,
     route: Option<&Route>,
     wanted: &PullRequest<'_>,
-) -> Result<ByHand, ForgeError> {
+) -> Result<ManualSteps, ForgeError> {
     let draft = wanted.draft;
     let failed = |error: std::io::Error| ForgeError::Local {
         what: draft.display().to_string(),
@@ -37,7 +37,7 @@ pub(super) fn pushed(
             }
         }
     });
-    Ok(ByHand {
+    Ok(ManualSteps {
         why,
         command: command.unwrap_or_default(),
         page: page.unwrap_or_default(),
@@ -60,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    fn hand(kind: ForgeKind, link: Option<&str>) -> (ByHand, Words) {
+    fn steps(kind: ForgeKind, link: Option<&str>) -> (ManualSteps, Words) {
         let folder = tempfile::tempdir().unwrap();
         let draft = folder.path().join("drafts/x.md");
         let words = Words {
@@ -71,27 +71,27 @@ mod tests {
         let wanted = PullRequest { words: &words, base: "main", draft: &draft, link };
         let address = Address::of("git@git.acme.org:o/r").unwrap();
         let route = Route { kind, target: address.clone(), source: address, ids: None };
-        let hand = pushed("there is no way".to_owned(), Some(&route), &wanted).unwrap();
+        let manual = pushed("there is no way".to_owned(), Some(&route), &wanted).unwrap();
         assert_eq!(std::fs::read_to_string(&draft).unwrap(), words.body() + "\n");
-        (hand, words)
+        (manual, words)
     }
 
     #[test]
     fn the_command_is_safe_to_paste() {
-        let (hand, _) = hand(ForgeKind::GitHub, None);
+        let (manual, _) = steps(ForgeKind::GitHub, None);
         let expected = format!(
             "gh pr create --repo=git.acme.org/o/r --base=main '--head=fix/it'\\''s' \
              '--title=fix/it'\\''s: $(touch x); `id` next' --body-file={}",
-            hand.draft.display()
+            manual.draft.display()
         );
-        assert_eq!(hand.command, expected);
+        assert_eq!(manual.command, expected);
         let page = "https://git.acme.org/o/r/compare/main...fix/it%27s?expand=1";
-        assert_eq!(hand.page, page);
+        assert_eq!(manual.page, page);
     }
 
     #[test]
     fn each_server_gets_its_own_command_and_page() {
-        let (lab, _) = hand(ForgeKind::GitLab, None);
+        let (lab, _) = steps(ForgeKind::GitLab, None);
         assert!(
             lab.command
                 .starts_with("glab mr create --repo=https://git.acme.org/o/r '--source-branch")
@@ -104,7 +104,7 @@ mod tests {
             "{}",
             lab.page
         );
-        let (tea, _) = hand(ForgeKind::Gitea, Some("https://git.acme.org/o/r/compare/main...x"));
+        let (tea, _) = steps(ForgeKind::Gitea, Some("https://git.acme.org/o/r/compare/main...x"));
         assert!(tea.command.starts_with("tea pulls create --repo=o/r "), "{}", tea.command);
         assert_eq!(tea.page, "https://git.acme.org/o/r/compare/main...x", "the server's own link");
     }

@@ -230,11 +230,11 @@ impl Forge for RemoteForge {
             Destination::Known(route, transport) => (route, transport),
             Destination::Plain(address) => {
                 return manual::pushed(manual::unknown(&address), None, wanted)
-                    .map(Published::ByHand);
+                    .map(Published::Manually);
             }
         };
         if let Transport::None(why) = transport {
-            return manual::pushed(why, Some(&*route), wanted).map(Published::ByHand);
+            return manual::pushed(why, Some(&*route), wanted).map(Published::Manually);
         }
         let about = About::of(&route, &transport, &wanted.words.branch, wanted.base);
         let errand = Errand { place: &self.place, transport: &transport, route: &route, about };

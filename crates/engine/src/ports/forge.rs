@@ -47,7 +47,7 @@ pub enum Published {
     /// It exists, someone else wrote it, and ralph leaves it as it is.
     Theirs(Link),
     /// There is no transport to the server from here: you have to do it.
-    ByHand(ByHand),
+    Manually(ManualSteps),
 }
 
 /// Where a pull request is.
@@ -61,7 +61,7 @@ pub struct Link {
 
 /// What you can do where ralph cannot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ByHand {
+pub struct ManualSteps {
     /// Why ralph cannot, as the middle of a sentence.
     pub why: String,
     /// What to type; may be empty.

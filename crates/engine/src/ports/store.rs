@@ -89,7 +89,7 @@ pub trait Store: Send {
 
     /// What [`Store::replace`] would do, and the tasks of the plan as they would be, in its order.
     /// Nothing is changed.
-    fn rehearse(
+    fn dry_run(
         &mut self,
         tasks: &[PlanTask],
         gone: &[TaskId],

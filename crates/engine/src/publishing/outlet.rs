@@ -291,9 +291,14 @@ pub(crate) fn published(published: Published, branch: &str) -> Publication {
         Published::Updated(link) => (PublishEnd::Updated, link),
         Published::Unchanged(link) => (PublishEnd::Unchanged, link),
         Published::Theirs(link) => (PublishEnd::Theirs, link),
-        Published::ByHand(hand) => {
+        Published::Manually(manual) => {
             let blank = Publication::blank(PublishEnd::ByHand, branch);
-            return Publication { page: hand.page, why: hand.why, command: hand.command, ..blank };
+            return Publication {
+                page: manual.page,
+                why: manual.why,
+                command: manual.command,
+                ..blank
+            };
         }
     };
     Publication { number: Some(link.number), page: link.page, ..Publication::blank(end, branch) }

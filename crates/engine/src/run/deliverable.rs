@@ -82,7 +82,7 @@ impl Crew {
             return Ok(Some("no task was proposed; propose each with: ralph task add".to_owned()));
         }
         let by = Actor::Agent(self.agent_id(slot).clone(), None);
-        match self.store().rehearse(&proposals.plan(), &[], &by, now()) {
+        match self.store().dry_run(&proposals.plan(), &[], &by, now()) {
             Ok(_) => Ok(None),
             Err(StoreError::Refused(refusal) | StoreError::Plan { refusal, .. }) => {
                 Ok(Some(refusal.to_string()))

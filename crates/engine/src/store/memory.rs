@@ -10,12 +10,12 @@ use ralph_core::records::{
 use ralph_core::task::{Bucket, Children, Counts, NeighborCounts, Status, Task, satisfies};
 use ralph_core::{AgentId, FeatureId, FeatureName, TaskId, Timestamp};
 
-use super::ruled::Ruled;
+use super::rules::RuleStore;
 use super::table::{Attempts, Durability, State, Table};
 use crate::ports::{Filter, Result, Scope};
 
 /// A store that ends with the process.
-pub type MemoryStore = Ruled<MemoryTable>;
+pub type MemoryStore = RuleStore<MemoryTable>;
 
 impl MemoryStore {
     /// An empty store.

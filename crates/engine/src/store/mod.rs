@@ -1,8 +1,8 @@
-//! Stores. What a store decides is written once, in `ruled`, over a small `Table` of
+//! Stores. What a store decides is written once, in `rules`, over a small `Table` of
 //! look-ups and writes; SQLite and the in-memory store differ only in their tables.
 
 mod memory;
-mod ruled;
+mod rules;
 pub mod sqlite;
 mod table;
 

@@ -103,18 +103,18 @@ fn a_wrong_token_is_told() {
 fn without_a_way_a_person_gets_the_command() {
     let Some(mut world) = World::by(By::Curl) else { return };
     world.set("GH_TOKEN", "");
-    let Published::ByHand(hand) = world.publish(&words("feature")).unwrap() else {
+    let Published::Manually(manual) = world.publish(&words("feature")).unwrap() else {
         panic!("it cannot be published");
     };
-    assert_eq!(hand.why, "`gh` is not installed, and GH_TOKEN is not set");
+    assert_eq!(manual.why, "`gh` is not installed, and GH_TOKEN is not set");
     let expected = format!(
         "gh pr create --repo=git.example/ada/engine --base=main --head=feature \
          '--title=feature: People log in' --body-file={}",
         world.draft().display()
     );
-    assert_eq!(hand.command, expected);
+    assert_eq!(manual.command, expected);
     let page = "https://git.example/ada/engine/compare/main...feature?expand=1";
-    assert_eq!(hand.page, page);
+    assert_eq!(manual.page, page);
     let text = std::fs::read_to_string(world.draft()).unwrap();
     assert_eq!(text, words("feature").body() + "\n");
     assert!(world.server.asked().is_empty());
@@ -124,12 +124,12 @@ fn without_a_way_a_person_gets_the_command() {
 fn a_gh_that_is_not_logged_in_is_not_used() {
     let Some(mut world) = World::by(By::Gh) else { return };
     world.set("GH_TOKEN", "").set("GH_HOST", "");
-    let Published::ByHand(hand) = world.publish(&words("feature")).unwrap() else {
+    let Published::Manually(manual) = world.publish(&words("feature")).unwrap() else {
         panic!("it cannot be published");
     };
     let why = "`gh auth status` says \"You are not logged into any GitHub hosts. To log in, run: gh \
                auth login\", and no token is set for github.localhost: see publish.hosts";
-    assert_eq!(hand.why, why);
+    assert_eq!(manual.why, why);
     assert!(world.server.asked().is_empty());
 }
 
@@ -139,11 +139,11 @@ fn the_token_is_used_where_gh_does_not_work() {
     world.script("gh", "echo 'git.example' >&2; echo '  X Failed to log in.' >&2; exit 1");
     assert!(matches!(world.publish(&words("feature")).unwrap(), Published::Created(_)));
     world.set("GH_TOKEN", "");
-    let Published::ByHand(hand) = world.publish(&words("feature")).unwrap() else {
+    let Published::Manually(manual) = world.publish(&words("feature")).unwrap() else {
         panic!("it cannot be published");
     };
     let why = "`gh auth status` says \"Failed to log in\", and GH_TOKEN is not set";
-    assert_eq!(hand.why, why);
+    assert_eq!(manual.why, why);
 }
 
 #[test]

@@ -154,10 +154,10 @@ fn a_wrong_token_is_one_sentence_with_its_variable() {
             "git.example did not accept the token (401): create a new one and set ACME_TOKEN";
         assert_eq!(error, expected, "{speaks:?}");
         world.set("ACME_TOKEN", "");
-        let Published::ByHand(hand) = world.publish(&words("feature")).unwrap() else {
+        let Published::Manually(manual) = world.publish(&words("feature")).unwrap() else {
             panic!("{speaks:?}: it cannot be published");
         };
-        assert!(hand.why.ends_with("ACME_TOKEN is not set"), "{speaks:?}: {}", hand.why);
+        assert!(manual.why.ends_with("ACME_TOKEN is not set"), "{speaks:?}: {}", manual.why);
     }
 }
 
@@ -185,7 +185,7 @@ fn a_server_that_only_the_remote_names_gets_no_token_by_curl_and_none_by_gh() {
     ] {
         world.repo.git(&["remote", "set-url", "origin", url]);
         let made = world.publish(&words("feature")).unwrap();
-        assert!(matches!(made, Published::ByHand(_)), "{url}: {made:?}");
+        assert!(matches!(made, Published::Manually(_)), "{url}: {made:?}");
         assert!(!seen.with_extension("curl").exists(), "{url}");
     }
     assert!(!std::fs::read_to_string(&seen).unwrap().contains(TOKEN));

@@ -11,7 +11,7 @@ use ralph_engine::vcs::SessionGitDir;
 use super::check::Check;
 use crate::config::Config;
 use crate::error::CliError;
-use crate::launch::{InForce, Missing, gate_trial, in_force, text_of};
+use crate::launch::{ActiveGate, Missing, active_gates, gate_trial, text_of};
 use crate::wiring::Context;
 
 /// The gates of this project, or a warning if there are none.
@@ -19,9 +19,9 @@ pub(super) fn all(
     project: &Project,
     config: &Config,
     context: &Context<'_>,
-) -> Result<Vec<InForce>, Check> {
+) -> Result<Vec<ActiveGate>, Check> {
     let gates =
-        in_force(project, config, context).map_err(|error| Check::error("gates", &error))?;
+        active_gates(project, config, context).map_err(|error| Check::error("gates", &error))?;
     if gates.is_empty() { Err(none(project)) } else { Ok(gates) }
 }
 
@@ -74,7 +74,7 @@ impl Stand {
     }
 
     /// Runs a gate as the loop would. `None` if the user interrupted it.
-    pub(super) fn run(&self, gate: &InForce) -> Option<Check> {
+    pub(super) fn run(&self, gate: &ActiveGate) -> Option<Check> {
         let name = format!("gate {}", gate.name);
         let what = format!("{} ({})", gate.command, gate.from);
         let worktree: &Path = &self.trial.project.worktree;

@@ -94,7 +94,7 @@ fn settle(
     let left_out = left_out(&proposals, &mut *store)?;
     let gone: Vec<TaskId> = left_out.iter().map(|task| task.id.clone()).collect();
     let plan = proposals.plan();
-    let seen = store.rehearse(&plan, &gone, &by, clock::now());
+    let seen = store.dry_run(&plan, &gone, &by, clock::now());
     let (report, planned) = seen.map_err(|error| with_store(error, &mut *store))?;
     let style = context.out.style;
     context.out.note("");

@@ -72,7 +72,7 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     let mode = if args.force { Mode::Force } else { Mode::Add };
     let steps = install(&project, mode, &proposal, all);
     let agents = launch::text_of(&project, "AGENTS.md").unwrap_or_default();
-    let in_force = agents_md::test_command(&agents).unwrap_or_default();
+    let test_command = agents_md::test_command(&agents).unwrap_or_default();
     if args.json {
         let files: Vec<serde_json::Value> = steps.iter().map(step_json).collect();
         let found = proposal.tests.iter();
@@ -82,7 +82,7 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
             serde_json::json!({"kind": check.kind, "command": check.command, "from": check.from})
         });
         context.out.json(&serde_json::json!({
-            "files": files, "test_command": in_force, "found": tests.collect::<Vec<_>>(),
+            "files": files, "test_command": test_command, "found": tests.collect::<Vec<_>>(),
             "checks": checks.collect::<Vec<_>>(), "gates": if all { "all" } else { "tests" },
         }))?;
     } else {
@@ -93,7 +93,7 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     {
         context.out.warning(format!("this repository could not be approved: {}", error.message()));
     }
-    tell_checks(&proposal, &in_force, &steps, all, context);
+    tell_checks(&proposal, &test_command, &steps, all, context);
     refuse_if_refused(&steps, "ralph init")?;
     for line in launch::sandbox_offer(&project, context)? {
         context.out.note(line);
@@ -141,24 +141,24 @@ fn wants_all(
 /// Says which checks count, and which only could.
 fn tell_checks(
     proposal: &Proposal,
-    in_force: &str,
+    test_command: &str,
     steps: &[Step],
     all: bool,
     context: &mut Context<'_>,
 ) {
-    let from = proposal.test_command().filter(|(command, _)| command == in_force);
+    let from = proposal.test_command().filter(|(command, _)| command == test_command);
     let from = from.map(|(_, from)| format!(" ({from})")).unwrap_or_default();
-    if in_force.is_empty() {
+    if test_command.is_empty() {
         context.out.warning(
             "no test command found, so work is accepted unchecked; set TEST_COMMAND in AGENTS.md",
         );
     } else {
-        context.out.note(format!("the test command is: {in_force}{from}"));
+        context.out.note(format!("the test command is: {test_command}{from}"));
         let others: Vec<&str> = proposal
             .tests
             .iter()
             .map(|found| found.command.as_str())
-            .filter(|command| *command != in_force)
+            .filter(|command| *command != test_command)
             .collect();
         if !others.is_empty() {
             context.out.note(format!("also found, but not used: {}", others.join(", ")));

@@ -142,7 +142,7 @@ fn change(
     let mut store = context.store()?;
     let changed = requests.propose(|all| {
         change(all, &mut *store)?;
-        match store.rehearse(&all.plan(), &[], &by, clock::now()) {
+        match store.dry_run(&all.plan(), &[], &by, clock::now()) {
             Ok(_) => Ok(all.tasks().len()),
             Err(error) => Err(misfit(error, &mut *store)),
         }
@@ -236,7 +236,7 @@ fn tree(args: &TreeArgs, requests: &Requests, context: &mut Context<'_>) -> Done
     let by = context.actor()?;
     let mut store = context.store()?;
     let Some(all) = requests.proposals() else { return Err(out_of_reach()) };
-    let seen = store.rehearse(&all.plan(), &[], &by, clock::now());
+    let seen = store.dry_run(&all.plan(), &[], &by, clock::now());
     let (_, planned) = seen.map_err(|error| misfit(error, &mut *store))?;
     tree_or_json(&planned, args, context)
 }

@@ -215,7 +215,7 @@ pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Contex
 }
 
 /// Prints what would happen, without doing it.
-pub(super) fn rehearse(options: &RunOptions, plan: &PlanFile, context: &mut Context<'_>) -> Done {
+pub(super) fn dry_run(options: &RunOptions, plan: &PlanFile, context: &mut Context<'_>) -> Done {
     let home = context.project()?;
     call::check_home(&home)?;
     let config = context.config()?;

@@ -14,11 +14,11 @@ use std::path::Path;
 pub use open::on_wait;
 pub use table::SqliteTable;
 
-use super::ruled::Ruled;
+use super::rules::RuleStore;
 use crate::ports::Result;
 
 /// A store in a file.
-pub type SqliteStore = Ruled<SqliteTable>;
+pub type SqliteStore = RuleStore<SqliteTable>;
 
 impl SqliteStore {
     /// Opens the store for reading and writing, and makes it when there is none. After a writer was

@@ -25,10 +25,10 @@ impl SessionGitDir {
     /// Fills `git` and `look`.
     pub(super) fn build(&self, git: &Path, look: &Path) -> Result<(), GitError> {
         let listing = listing(&self.project)?;
-        let in_force = settings::in_force(&listing);
-        let lists = self.lists(&in_force);
+        let active = settings::active_settings(&listing);
+        let lists = self.lists(&active);
         let more = self.own_settings(&listing, &lists);
-        let config = settings::text_of(&in_force, &more);
+        let config = settings::text_of(&active, &more);
         let made = || -> io::Result<()> {
             for directory in [git, look] {
                 private_folder(directory)?;
@@ -74,9 +74,9 @@ impl SessionGitDir {
     }
 
     /// The user's lists, whatever their home is in a sandbox.
-    fn lists(&self, in_force: &[Setting]) -> Vec<(&'static str, &'static str, Vec<u8>)> {
+    fn lists(&self, active: &[Setting]) -> Vec<(&'static str, &'static str, Vec<u8>)> {
         let read = |(key, name, standard): (&'static str, &'static str, &str)| {
-            let path = match settings::value_of(in_force, key) {
+            let path = match settings::value_of(active, key) {
                 Some(b"") => return None,
                 Some(written) => written_path(written).or_else(|| self.path_of(key))?,
                 None => standard_file(standard)?,

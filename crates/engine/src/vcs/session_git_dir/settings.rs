@@ -25,7 +25,7 @@ struct Parts<'a> {
 }
 
 /// All effective settings, in the order in which git reads them.
-pub(super) fn in_force(listing: &Listing) -> Vec<Setting> {
+pub(super) fn active_settings(listing: &Listing) -> Vec<Setting> {
     listing.all.iter().map(Setting::from).collect()
 }
 

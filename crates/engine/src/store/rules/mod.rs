@@ -27,7 +27,7 @@ use crate::ports::{
 };
 
 /// A table under the rules.
-pub struct Ruled<T>(T);
+pub struct RuleStore<T>(T);
 
 /// One change under way: the table, who makes it and when.
 struct Change<'a, T> {
@@ -37,7 +37,7 @@ struct Change<'a, T> {
 }
 
 #[expect(private_bounds, reason = "only this crate makes tables")]
-impl<T: Table> Ruled<T> {
+impl<T: Table> RuleStore<T> {
     pub(super) fn over(table: T) -> Self {
         Self(table)
     }
@@ -138,7 +138,7 @@ impl<T: Table> Change<'_, T> {
     }
 }
 
-impl<T: Table> Store for Ruled<T> {
+impl<T: Table> Store for RuleStore<T> {
     fn heed(&mut self, stop: Option<Arc<AtomicBool>>) {
         self.0.heed(stop);
     }
@@ -199,7 +199,7 @@ impl<T: Table> Store for Ruled<T> {
         self.change(Durability::Power, by, now, |c| c.replace(tasks, gone))
     }
 
-    fn rehearse(
+    fn dry_run(
         &mut self,
         tasks: &[PlanTask],
         gone: &[TaskId],
