@@ -335,9 +335,15 @@ impl World {
                     log: None,
                 };
                 let gates = if dice.roll(4) == 3 { vec![] } else { vec![gate] };
-                let restless = dice.roll(10) == 9;
+                let tree_changed_while_judging = dice.roll(10) == 9;
                 let conflict = if dice.roll(6) == 5 { vec!["a".to_owned()] } else { vec![] };
-                Input::Judged { slot, tree: "t1".to_owned(), gates, restless, conflict }
+                Input::Judged {
+                    slot,
+                    tree: "t1".to_owned(),
+                    gates,
+                    tree_changed_while_judging,
+                    conflict,
+                }
             }
             Effect::Verify { slot, .. } => {
                 const ENDS: [EndClass; 8] = [
@@ -590,7 +596,7 @@ impl World {
                 slot: 9,
                 tree: String::new(),
                 gates: vec![],
-                restless: false,
+                tree_changed_while_judging: false,
                 conflict: vec![],
             },
         };

@@ -204,7 +204,7 @@ fn is_about_the_task(outcome: &str) -> bool {
     let class = CLASSES.iter().map(|row| row.class).find(|class| class.as_str() == outcome);
     !class.is_some_and(|class| {
         class.is_limit()
-            || class.is_hopeless()
+            || class.needs_user_action()
             || matches!(class, Class::Cancelled | Class::Skipped | Class::ClaimLost)
     })
 }

@@ -127,7 +127,8 @@ pub struct ModelFacts {
     /// The iteration that the model is for, from 1.
     pub iteration: u32,
     /// What the task log of this run says since the last task that was done.
-    pub distress: Distress,
+    #[serde(rename = "distress")]
+    pub trouble: TroubleSignals,
     /// How many tasks were done in a row until now.
     pub done_in_a_row: u32,
     /// How often in a row the task has failed in the same way.
@@ -137,14 +138,14 @@ pub struct ModelFacts {
 
 /// Which words of trouble a text has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Distress {
+pub struct TroubleSignals {
     /// Something went wrong.
     pub moderate: bool,
     /// It went badly wrong.
     pub severe: bool,
 }
 
-impl Distress {
+impl TroubleSignals {
     /// Any trouble at all.
     pub fn any(self) -> bool {
         self.moderate || self.severe
@@ -158,12 +159,15 @@ impl Distress {
 }
 
 /// Looks for words of trouble in a text: whole words, in any case.
-pub fn distress(text: &str) -> Distress {
+pub fn trouble_signals(text: &str) -> TroubleSignals {
     let one_of = |list: &[&str], word: &str| list.iter().any(|w| w.eq_ignore_ascii_case(word));
     text.split(|c: char| !c.is_alphanumeric() && c != '_').fold(
-        Distress::default(),
+        TroubleSignals::default(),
         |found, word| {
-            found.and(Distress { moderate: one_of(&MODERATE, word), severe: one_of(&SEVERE, word) })
+            found.and(TroubleSignals {
+                moderate: one_of(&MODERATE, word),
+                severe: one_of(&SEVERE, word),
+            })
         },
     )
 }
@@ -202,11 +206,11 @@ pub const FAILURES_PER_TIER: u32 = 2;
 
 /// Chooses the model of the next iteration.
 pub fn choose(strategy: &Strategy, state: &ModelState, facts: &ModelFacts) -> Choice {
-    let level = state.level.max(need(facts.distress));
+    let level = state.level.max(need(facts.trouble));
     let wanted = match strategy {
         Strategy::Agent => None,
         Strategy::Fixed(model) => Some(model.clone()),
-        Strategy::CostOptimized if facts.distress.any() => Some(Model::Tier(Tier::Opus)),
+        Strategy::CostOptimized if facts.trouble.any() => Some(Model::Tier(Tier::Opus)),
         Strategy::CostOptimized if facts.done_in_a_row >= STEADY => Some(Model::Tier(Tier::Haiku)),
         Strategy::CostOptimized => Some(Model::Tier(Tier::Sonnet)),
         Strategy::Escalate => Some(Model::Tier(level)),
@@ -245,10 +249,10 @@ fn raised(strategy: &Strategy, wanted: Option<&Model>, failures: u32) -> Option<
     (raised != *tier).then_some(raised)
 }
 
-fn need(distress: Distress) -> Tier {
-    match distress {
-        Distress { severe: true, .. } => Tier::Opus,
-        Distress { moderate: true, .. } => Tier::Sonnet,
+fn need(trouble: TroubleSignals) -> Tier {
+    match trouble {
+        TroubleSignals { severe: true, .. } => Tier::Opus,
+        TroubleSignals { moderate: true, .. } => Tier::Sonnet,
         _ => Tier::Haiku,
     }
 }

@@ -190,7 +190,7 @@ impl Class {
     }
 
     /// Retrying cannot fix it: the run stops and says what to do.
-    pub const fn is_hopeless(self) -> bool {
+    pub const fn needs_user_action(self) -> bool {
         matches!(
             self,
             Self::Auth | Self::Forbidden | Self::Billing | Self::UnknownModel | Self::NotStarted
@@ -263,7 +263,7 @@ impl Class {
     /// The attempt returned the task without progress: after ten of these in a row the task waits for the user.
     pub fn is_return(self) -> bool {
         let row = self.row();
-        row.becomes == Becomes::Pending && row.counts && !self.is_hopeless()
+        row.becomes == Becomes::Pending && row.counts && !self.needs_user_action()
     }
 
     /// The loop retries an iteration that ended so, in presets that retry iterations.
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn what_retries_cannot_fix_has_a_remedy_and_nothing_else_has() {
         for row in CLASSES {
-            let needs_you = row.class.is_hopeless() || row.class.parks();
+            let needs_you = row.class.needs_user_action() || row.class.parks();
             assert_eq!(row.class.remedy().is_some(), needs_you, "{}", row.class);
         }
     }

@@ -8,7 +8,7 @@ use super::policy::Exhausted;
 use super::report::SessionReport;
 use super::slot::{Phase, Slot};
 use super::state::{Resume, RunState};
-use crate::policy::strategy::{Distress, distress};
+use crate::policy::strategy::{TroubleSignals, trouble_signals};
 use crate::time::Timestamp;
 
 impl RunState {
@@ -36,7 +36,7 @@ impl RunState {
     pub(super) fn session_ended(&mut self, slot: SlotId, report: &SessionReport) {
         self.usage = self.usage.plus(report.end.usage);
         for note in &report.notes {
-            self.distress = self.distress.and(distress(note));
+            self.trouble = self.trouble.and(trouble_signals(note));
         }
         if let Some(tier) = report.signals.next_model {
             self.models.hint = Some(tier);
@@ -51,10 +51,10 @@ impl RunState {
     pub(super) fn task_settled(&mut self, class: Class, reason: &str) {
         if class == Class::Done {
             self.done_in_a_row += 1;
-            self.distress = Distress::default();
+            self.trouble = TroubleSignals::default();
         } else if class.row().counts {
             self.done_in_a_row = 0;
-            self.distress = self.distress.and(distress(reason)).and(trouble(class));
+            self.trouble = self.trouble.and(trouble_signals(reason)).and(trouble(class));
         }
     }
 
@@ -108,7 +108,7 @@ impl RunState {
             Breaker::Same => {}
         }
         if row.breaker == Breaker::Add
-            || class.is_hopeless()
+            || class.needs_user_action()
             || class.is_limit()
             || (self.policy.by_iteration() && class.is_tried_again())
         {
@@ -121,9 +121,9 @@ impl RunState {
         }
         // An iteration that is judged as a whole may have no task that records it.
         if self.policy.by_iteration() && row.counts {
-            self.distress = match class {
-                Class::Done => Distress::default(),
-                _ => self.distress.and(trouble(*class)),
+            self.trouble = match class {
+                Class::Done => TroubleSignals::default(),
+                _ => self.trouble.and(trouble(*class)),
             };
         }
         self.last_class = Some(*class);
@@ -154,9 +154,9 @@ impl RunState {
 }
 
 /// How the class of an attempt says that the run is in trouble, whatever the task log says.
-const fn trouble(class: Class) -> Distress {
+const fn trouble(class: Class) -> TroubleSignals {
     match class {
-        Class::Crash => Distress { moderate: true, severe: true },
+        Class::Crash => TroubleSignals { moderate: true, severe: true },
         Class::Red
         | Class::Unchanged
         | Class::TaskFailed
@@ -167,7 +167,7 @@ const fn trouble(class: Class) -> Distress {
         | Class::Malformed
         | Class::Refusal
         | Class::MaxTurns
-        | Class::TooLong => Distress { moderate: true, severe: false },
-        _ => Distress { moderate: false, severe: false },
+        | Class::TooLong => TroubleSignals { moderate: true, severe: false },
+        _ => TroubleSignals { moderate: false, severe: false },
     }
 }

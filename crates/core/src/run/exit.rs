@@ -52,7 +52,7 @@ pub const AFTER: &[Rule] = &[
     Rule { name: "complete", check: complete },
     Rule { name: "asked", check: asked },
     Rule { name: "exhausted", check: exhausted },
-    Rule { name: "hopeless", check: hopeless },
+    Rule { name: "hopeless", check: needs_user_action },
     Rule { name: "breaker", check: breaker },
     Rule { name: "budget", check: used_up },
     Rule { name: "idle", check: idle },
@@ -186,11 +186,11 @@ fn failure(view: View<'_>) -> Option<StopReason> {
     (view.state.last_class == Some(Class::Failure)).then_some(StopReason::Failure)
 }
 
-fn hopeless(view: View<'_>) -> Option<StopReason> {
+fn needs_user_action(view: View<'_>) -> Option<StopReason> {
     let stuck = |class: &Class| {
         class.parks() && (!view.state.last_parked || view.state.parked_in_a_row >= MOST_PARKED)
     };
-    let class = view.state.last_class.filter(|class| class.is_hopeless() || stuck(class))?;
+    let class = view.state.last_class.filter(|class| class.needs_user_action() || stuck(class))?;
     let mut why = why(view.state, class);
     if let Some(remedy) = class.remedy() {
         why = format!("{}; {remedy}", why.trim_end_matches('.'));

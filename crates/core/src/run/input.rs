@@ -183,7 +183,7 @@ pub enum Input {
         /// The result of each gate.
         gates: Vec<GateReport>,
         /// The files changed while the gates ran, twice: the result does not count.
-        restless: bool,
+        tree_changed_while_judging: bool,
         /// The files in which it conflicts with work that has landed. Checked only where the gates passed and
         /// a verifier is next.
         conflict: Vec<String>,

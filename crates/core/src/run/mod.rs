@@ -52,7 +52,7 @@ pub use report::{
     SameFailure, SessionReport, TaskBrief, Unsignaled, WEAKENED, Wish,
 };
 pub use review::{Review, ReviewEnd};
-pub use slot::{Circumstances, Difference, InHand, Phase, Slot};
+pub use slot::{Difference, InHand, Interventions, Phase, Slot};
 pub use state::{Resume, RunState};
 pub use verifier::{VERIFIER, Verifier, VerifierModel, VerifierReport};
 

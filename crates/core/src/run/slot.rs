@@ -39,7 +39,7 @@ pub(super) const OVERTAKES: u32 = 2;
 
 /// What the user and other agents did to an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Circumstances {
+pub struct Interventions {
     /// The user skipped the task.
     pub skip: bool,
     /// Another agent claimed the task.
@@ -120,7 +120,7 @@ pub struct Slot {
     /// What it still has to finish, where the run stops after its current tasks.
     pub in_hand: Option<InHand>,
     /// The circumstances when its end was decided: what comes later does not change that.
-    pub decided: Option<Circumstances>,
+    pub decided: Option<Interventions>,
     /// Failures of a port in a row.
     pub port_streak: u32,
     /// Claims missed in a row.

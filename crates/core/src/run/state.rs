@@ -13,10 +13,10 @@ use super::outcome::{Outcome, Planned, StopReason};
 use super::policy::{Exhausted, OnRed, Picker, Policy};
 use super::publish::Publishing;
 use super::report::SessionReport;
-use super::slot::{Circumstances, Difference, Phase, Slot};
+use super::slot::{Difference, Interventions, Phase, Slot};
 use crate::agent::Usage;
 use crate::ids::{AgentId, RunId, TaskId};
-use crate::policy::strategy::{Distress, ModelState};
+use crate::policy::strategy::{ModelState, TroubleSignals};
 use crate::task::{Counts, Status, after_failure};
 use crate::time::{Timestamp, millis};
 
@@ -96,7 +96,7 @@ pub struct RunState {
     /// Tasks done in a row.
     pub done_in_a_row: u32,
     /// Words of trouble in the task logs since the last done.
-    pub distress: Distress,
+    pub trouble: TroubleSignals,
     /// The state of the model strategy.
     pub models: ModelState,
     /// The class of the last iteration.
@@ -167,7 +167,7 @@ impl RunState {
             usage: Usage::default(),
             limit_streak: 0,
             done_in_a_row: 0,
-            distress: Distress::default(),
+            trouble: TroubleSignals::default(),
             models: ModelState::default(),
             last_class: None,
             last_parked: false,
@@ -246,8 +246,8 @@ impl RunState {
     }
 
     /// The circumstances that decide the end of the slot's iteration.
-    pub fn circumstances(&self, slot: &Slot) -> Circumstances {
-        slot.decided.unwrap_or(Circumstances {
+    pub fn interventions(&self, slot: &Slot) -> Interventions {
+        slot.decided.unwrap_or(Interventions {
             skip: slot.skip,
             lost: slot.lost,
             cancelled: self.cancel >= Some(Cancel::Now),
@@ -418,7 +418,7 @@ impl RunState {
                 }
             }
             Fact::Settling { slot, .. } => {
-                let decided = self.slot(*slot).map(|slot| self.circumstances(slot));
+                let decided = self.slot(*slot).map(|slot| self.interventions(slot));
                 self.enter(*slot, Phase::Settling);
                 if let Some(slot) = self.slots.get_mut(*slot as usize) {
                     slot.decided = decided;

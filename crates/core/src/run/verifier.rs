@@ -72,8 +72,9 @@ impl VerifierReport {
     /// Why there is no verdict on the work: a limit, a wrong key, or the user stopped it. Any other failure of a
     /// verifier counts as a failed verification.
     pub fn obstacle(&self) -> Option<Class> {
-        Class::of(self.end.class)
-            .filter(|class| class.is_limit() || class.is_hopeless() || *class == Class::Cancelled)
+        Class::of(self.end.class).filter(|class| {
+            class.is_limit() || class.needs_user_action() || *class == Class::Cancelled
+        })
     }
 
     /// Its verdict, as the result of one more gate.

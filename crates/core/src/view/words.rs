@@ -21,7 +21,7 @@ pub const fn class(class: Class) -> &'static str {
 /// Whether an attempt that ended so is an error worth remembering.
 pub fn is_error(class: Class) -> bool {
     class.is_limit()
-        || class.is_hopeless()
+        || class.needs_user_action()
         || class == Class::Red
         || class.row().breaker == crate::run::Breaker::Add
 }

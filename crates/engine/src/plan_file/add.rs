@@ -42,7 +42,7 @@ impl PlanFile {
                 Replaced::Changed => {}
             }
         }
-        Err(PlanFileError::Restless { path: self.path.clone() })
+        Err(PlanFileError::KeepsChanging { path: self.path.clone() })
     }
 
     /// The plan with one more checkbox. Its text is left out if it would be read as more than that.

@@ -104,7 +104,7 @@ pub enum PlanFileError {
     },
     /// It changed again and again while ralph tried to write it.
     #[error("{} keeps changing while ralph tries to write it", path.display())]
-    Restless {
+    KeepsChanging {
         /// The plan file.
         path: PathBuf,
     },

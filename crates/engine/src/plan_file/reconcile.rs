@@ -165,7 +165,7 @@ impl PlanFile {
             let tasks = tasks_of(self, store)?;
             return Ok(Some(SyncedPlan { tasks, taken_back, ..synced }));
         }
-        Err(PlanFileError::Restless { path: self.path.clone() }.into())
+        Err(PlanFileError::KeepsChanging { path: self.path.clone() }.into())
     }
 
     /// Makes the file hold `new` if it still holds `old`.
@@ -190,7 +190,7 @@ impl PlanFile {
             Some(read) if read.text == text => Ok(()),
             Some(read) => match self.replace(&read.text, text)? {
                 Replaced::Yes => Ok(()),
-                Replaced::Changed => Err(PlanFileError::Restless { path: self.path.clone() }),
+                Replaced::Changed => Err(PlanFileError::KeepsChanging { path: self.path.clone() }),
             },
             None => self.put_back(text),
         }

@@ -45,7 +45,7 @@ impl PlanFile {
                 Replaced::Changed => {}
             }
         }
-        Err(PlanFileError::Restless { path: self.path.clone() })
+        Err(PlanFileError::KeepsChanging { path: self.path.clone() })
     }
 
     /// Another version of the plan, such as the committed one, with these checkboxes cleared; `None` where nothing

@@ -144,7 +144,7 @@ impl PlanFile {
                 return Ok(remarks);
             }
         }
-        Err(PlanFileError::Restless { path: self.path.clone() })
+        Err(PlanFileError::KeepsChanging { path: self.path.clone() })
     }
 
     fn decided(

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::crew::{Crew, Failed};
 use super::gate::{GateLocation, Ran, file_name};
-use super::judge::drop_aside;
+use super::judge::drop_in_background;
 use super::run_files::RunLogs;
 use crate::project::write_privately;
 use crate::untrusted;
@@ -127,7 +127,7 @@ impl Crew {
                 found.red.insert(gate.name.clone(), before);
             }
         }
-        drop_aside(checkout).await;
+        drop_in_background(checkout).await;
         Ok(Some(found))
     }
 

@@ -58,7 +58,7 @@ impl From<StoreError> for Failed {
 
 impl From<GitError> for Failed {
     fn from(error: GitError) -> Self {
-        let hopeless = matches!(
+        let needs_user_action = matches!(
             error,
             GitError::NotStarted(_)
                 | GitError::NoIdentity { .. }
@@ -76,7 +76,7 @@ impl From<GitError> for Failed {
             }
             _ => String::new(),
         };
-        Self::new(Port::Git, format!("{error}{remedy}"), hopeless)
+        Self::new(Port::Git, format!("{error}{remedy}"), needs_user_action)
     }
 }
 

@@ -87,15 +87,15 @@ impl Crew {
                 });
             }
             Effect::Release { slot, task } => {
-                self.aside(move |crew| crew.release(slot, &task));
+                self.spawn_detached(move |crew| crew.release(slot, &task));
             }
             Effect::HoldTask { task } => {
-                self.aside(move |crew| {
+                self.spawn_detached(move |crew| {
                     crew.store().hold(&task, &Actor::Person(by_control()), now())
                 });
             }
             Effect::ResetTask { task } => {
-                self.aside(move |crew| {
+                self.spawn_detached(move |crew| {
                     crew.store().reset(&task, &Actor::Person(by_control()), now())
                 });
             }
@@ -114,7 +114,7 @@ impl Crew {
     }
 
     /// Runs on a thread that may block. Nothing waits for it; a failure is reported.
-    fn aside(
+    fn spawn_detached(
         self: &Arc<Self>,
         act: impl FnOnce(&Arc<Self>) -> Result<(), StoreError> + Send + 'static,
     ) {
@@ -142,13 +142,13 @@ impl Crew {
 #[expect(clippy::unnecessary_wraps, reason = "the return type of `begin`")]
 fn work(slot: SlotId, act: impl FnOnce(&Arc<Crew>) -> Answer + Send + 'static) -> Option<Work> {
     Some(Box::new(move |crew| {
-        let answer = unbroken(Port::Store, || act(crew));
+        let answer = catch_panic(Port::Store, || act(crew));
         crew.step(&input(slot, answer))
     }))
 }
 
 /// A panic in an effect is a failure of its port: the loop must learn of it, or it would wait forever.
-pub(super) fn unbroken<T>(
+pub(super) fn catch_panic<T>(
     port: Port,
     act: impl FnOnce() -> Result<T, Failed>,
 ) -> Result<T, Failed> {

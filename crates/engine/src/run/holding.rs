@@ -16,10 +16,11 @@ impl Crew {
     /// next.
     pub(super) fn foresee(&self, slot: SlotId, answer: Answer) -> Answer {
         let mut answer = answer?;
-        let Input::Judged { gates, restless, conflict, .. } = &mut answer else {
+        let Input::Judged { gates, tree_changed_while_judging, conflict, .. } = &mut answer else {
             return Ok(answer);
         };
-        let green = !*restless && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
+        let green =
+            !*tree_changed_while_judging && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
         let Some(pool) = self.setup.work.pool.as_ref() else { return Ok(answer) };
         let (candidate, rebased) = {
             let kit = self.kit(slot);

@@ -103,7 +103,7 @@ impl Crew {
         let checkout = self.fresh(slot, &before).await?;
         let clean = checkout.is_some();
         let gates = self.run_gates(slot, &before, checkout.as_ref()).await?;
-        drop_aside(checkout).await;
+        drop_in_background(checkout).await;
         // What happened in the worktree meanwhile says nothing about a tree that was judged elsewhere.
         if clean || gates.is_empty() {
             return Ok(self.keep(slot, before, gates, false));
@@ -122,8 +122,8 @@ impl Crew {
             let after = Candidate { tree: during.work.clone(), ..during.after };
             let gates = self.run_gates(slot, &after, None).await?;
             let again = self.aside_of_tasks(move |crew| Ok(crew.new_candidate(slot)?)).await?;
-            let restless = again.tree != after.tree;
-            return Ok(self.keep(slot, after, gates, restless));
+            let tree_changed_while_judging = again.tree != after.tree;
+            return Ok(self.keep(slot, after, gates, tree_changed_while_judging));
         }
         self.judge_apart(slot, during).await
     }
@@ -146,8 +146,8 @@ impl Crew {
         }
         // Gates that write something else each time cannot be asked about what they leave.
         let same = |path: &String| there(path) == content(&workspace.project.worktree.join(path));
-        let restless = !during.inside.iter().chain(&written).all(same);
-        drop_aside(Some(checkout)).await;
+        let tree_changed_while_judging = !during.inside.iter().chain(&written).all(same);
+        drop_in_background(Some(checkout)).await;
         let now = during.worktree;
         self.aside_of_tasks(move |crew| {
             let workspace = crew.workspace(slot);
@@ -161,7 +161,7 @@ impl Crew {
                 ));
             }
             crew.kit(slot).unsure.clear();
-            Ok(crew.keep(slot, Candidate { tree, ..work }, gates, restless))
+            Ok(crew.keep(slot, Candidate { tree, ..work }, gates, tree_changed_while_judging))
         })
         .await
     }
@@ -199,7 +199,7 @@ impl Crew {
         slot: SlotId,
         candidate: Candidate,
         gates: Vec<GateReport>,
-        restless: bool,
+        tree_changed_while_judging: bool,
     ) -> Input {
         let tree = candidate.tree.clone();
         let mut kit = self.kit(slot);
@@ -208,7 +208,7 @@ impl Crew {
         let verdict = kit.gates.iter().find(|gate| kit.rebased && gate.name == VERIFIER).cloned();
         kit.gates.clone_from(&gates);
         kit.gates.extend(verdict);
-        Input::Judged { slot, tree, gates, restless, conflict: vec![] }
+        Input::Judged { slot, tree, gates, tree_changed_while_judging, conflict: vec![] }
     }
 
     /// Runs the gates on a candidate, in a checkout of it or in the worktree.
@@ -354,7 +354,7 @@ impl Crew {
                 self.gate(slot, gate, &place, &log).await.report.exit_code
             }
         };
-        drop_aside(Some(checkout)).await;
+        drop_in_background(Some(checkout)).await;
         code
     }
 
@@ -412,6 +412,6 @@ pub(super) fn setup_gate(rules: &GateRules, timeout: Duration) -> Option<GateSpe
 }
 
 /// Removes a checkout where waiting is allowed.
-pub(super) async fn drop_aside(checkout: Option<Checkout>) {
+pub(super) async fn drop_in_background(checkout: Option<Checkout>) {
     let _ = tokio::task::spawn_blocking(move || drop(checkout)).await;
 }

@@ -151,7 +151,7 @@ impl Crew {
         let wanted = |id: &TaskId| only.is_none_or(|only| only == id);
         for id in open.into_iter().filter(wanted) {
             let Some(task) = self.claim_task(slot, &id)? else { continue };
-            if !self.is_too_dear(slot, &task)? {
+            if !self.exceeds_task_budget(slot, &task)? {
                 return Ok(Input::Claimed { slot, task: Box::new(task) });
             }
         }

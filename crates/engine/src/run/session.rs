@@ -21,7 +21,7 @@ use super::clean::CleanFile;
 use super::crash;
 use super::crew::{Crew, Failed, input};
 use super::display::Display;
-use super::effects::unbroken;
+use super::effects::catch_panic;
 use super::prompting::{IterationRetry, PromptError, PromptFor};
 use super::run_files::private_file;
 use super::sandboxed::session_binds;
@@ -78,7 +78,7 @@ impl Crew {
             kit.stop.subscribe()
         };
         self.make_baseline(slot);
-        let moved = unbroken(Port::Git, || {
+        let moved = catch_panic(Port::Git, || {
             self.enter(slot, job.task.as_ref())?;
             self.open_workspace(slot, job.task.as_ref())?;
             self.found_work(slot, job.task.as_ref())
@@ -89,7 +89,7 @@ impl Crew {
             }
             moved => moved.map(drop),
         };
-        let prepared = match moved.and_then(|()| unbroken(Port::Prompt, || self.prepare(job))) {
+        let prepared = match moved.and_then(|()| catch_panic(Port::Prompt, || self.prepare(job))) {
             Ok(prepared) => prepared,
             Err(failed) => return self.step(&input(slot, Err(failed))),
         };
@@ -258,7 +258,7 @@ impl Crew {
         let mut tries = 0;
         loop {
             let held =
-                || unbroken(Port::Store, || self.held(job, end, &mut *signals, &mut *requests));
+                || catch_panic(Port::Store, || self.held(job, end, &mut *signals, &mut *requests));
             match tokio::task::block_in_place(held) {
                 Err(failed) if !failed.for_good && tries < self.setup.policy.port_retries => {
                     self.notice(format!("{}; ralph retries it", failed.error));

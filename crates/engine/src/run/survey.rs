@@ -61,7 +61,7 @@ impl Crew {
             counts,
             claimable: match apart {
                 true => {
-                    in_nobodys_way(&touching, slot, store.as_mut(), &peek.claimable)?.len() as u32
+                    non_overlapping(&touching, slot, store.as_mut(), &peek.claimable)?.len() as u32
                 }
                 false => u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX),
             },
@@ -149,7 +149,7 @@ impl Crew {
             crash::point("claimed");
             let task = brief(store.as_mut(), &task, attempt)?;
             drop(store);
-            if !self.is_too_dear(slot, &task)? {
+            if !self.exceeds_task_budget(slot, &task)? {
                 return Ok(Input::Claimed { slot, task: Box::new(task) });
             }
         }
@@ -163,13 +163,13 @@ impl Crew {
             let mut store = self.store();
             let mut peek = store.peek(&self.setup.work.scope, LOOKED_AT, now())?;
             self.without_merges(store.as_mut(), &mut peek.claimable)?;
-            in_nobodys_way(&touching, slot, store.as_mut(), &peek.claimable)?
+            non_overlapping(&touching, slot, store.as_mut(), &peek.claimable)?
         };
         let wanted = |(id, _): &(TaskId, _)| only.is_none_or(|only| only == id);
         for (id, touches) in ready.into_iter().filter(wanted) {
             let Some(task) = self.claim_task(slot, &id)? else { continue };
             crash::point("claimed");
-            if !self.is_too_dear(slot, &task)? {
+            if !self.exceeds_task_budget(slot, &task)? {
                 touching[slot as usize] = touches;
                 return Ok(Input::Claimed { slot, task: Box::new(task) });
             }
@@ -184,7 +184,11 @@ impl Crew {
     }
 
     /// A task whose earlier attempts used up its budget waits for the user, and nothing is started.
-    pub(super) fn is_too_dear(&self, slot: SlotId, task: &TaskBrief) -> Result<bool, Failed> {
+    pub(super) fn exceeds_task_budget(
+        &self,
+        slot: SlotId,
+        task: &TaskBrief,
+    ) -> Result<bool, Failed> {
         let Some(reason) = self.setup.policy.budget.holds_task(task.spent_micro_usd) else {
             return Ok(false);
         };
@@ -212,7 +216,7 @@ impl Crew {
 
 /// The ready tasks that overlap with no other slot, each with the files it is about: those it names itself, or
 /// else those that its last attempt changed.
-fn in_nobodys_way(
+fn non_overlapping(
     touching: &[Vec<String>],
     slot: SlotId,
     store: &mut dyn Store,

@@ -12,7 +12,7 @@ use ralph_core::run::{Input, Port, SlotId, TaskBrief, VerifierReport};
 
 use super::crash;
 use super::crew::{Answer, Crew, Failed};
-use super::judge::drop_aside;
+use super::judge::drop_in_background;
 use super::sandboxed::session_binds;
 use super::session::Played;
 use super::setup::AgentProgram;
@@ -66,7 +66,7 @@ impl Crew {
                 self.verifier_session(slot, verifier, tasks, prompt, model, &checkout).await?
             }
         };
-        drop_aside(Some(checkout)).await;
+        drop_in_background(Some(checkout)).await;
         crash::point("verified");
         let Played { end, process, duration_ms, .. } = played;
         let report = VerifierReport {

@@ -9,7 +9,7 @@ const SONNET: Option<Model> = Some(Model::Tier(Tier::Sonnet));
 const OPUS: Option<Model> = Some(Model::Tier(Tier::Opus));
 
 fn facts(log: &str, done_in_a_row: u32) -> ModelFacts {
-    ModelFacts { iteration: 5, distress: distress(log), done_in_a_row, same_failures: 0 }
+    ModelFacts { iteration: 5, trouble: trouble_signals(log), done_in_a_row, same_failures: 0 }
 }
 
 fn at(iteration: u32) -> ModelFacts {
@@ -75,7 +75,7 @@ fn s1_19_escalate_climbs_and_stays() {
 #[test]
 fn s1_19_words_are_whole_and_in_any_case() {
     let found = |text| {
-        let Distress { moderate, severe } = distress(text);
+        let TroubleSignals { moderate, severe } = trouble_signals(text);
         (moderate, severe)
     };
     assert_eq!(found("Error: no such file"), (true, false));
@@ -192,6 +192,6 @@ fn the_state_survives_being_written_down() {
 proptest! {
     #[test]
     fn any_text_can_be_looked_at(a in any::<String>(), b in any::<String>()) {
-        prop_assert_eq!(distress(&format!("{a}\n{b}")), distress(&a).and(distress(&b)));
+        prop_assert_eq!(trouble_signals(&format!("{a}\n{b}")), trouble_signals(&a).and(trouble_signals(&b)));
     }
 }

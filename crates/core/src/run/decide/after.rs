@@ -286,7 +286,7 @@ impl Draft {
         let failed = task.and_then(|task| task.failed.as_ref());
         let facts = ModelFacts {
             iteration,
-            distress: self.state.distress,
+            trouble: self.state.trouble,
             done_in_a_row: self.state.done_in_a_row,
             same_failures: failed.map_or(0, |failed| failed.times),
         };

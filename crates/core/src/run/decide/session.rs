@@ -99,12 +99,15 @@ impl Draft {
     }
 
     pub(super) fn judged(&mut self, input: &Input, slot: SlotId) {
-        let Input::Judged { tree, gates, restless, conflict, .. } = input else { return };
+        let Input::Judged { tree, gates, tree_changed_while_judging, conflict, .. } = input else {
+            return;
+        };
         if self.phase(slot) != Some(Phase::Judging) {
             self.anomaly(input, Some(slot));
             return;
         }
-        let green = !*restless && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
+        let green =
+            !*tree_changed_while_judging && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
         self.fact(Fact::Judged { slot, tree: tree.clone(), gates: gates.clone(), green });
         if green && self.wants_verifying(slot) {
             match self.state.policy.integrates && !conflict.is_empty() {

@@ -187,7 +187,8 @@ fn ending(
     let stuck = alike >= most_alike && !used_up && !policy.by_iteration();
     // A task whose end does not count is released as it was; the next claim checks the budget.
     let counts_or_unverified = row.counts || slot.unverified.is_some();
-    let too_dear = policy.budget.holds_task(spent(report, task)).filter(|_| counts_or_unverified);
+    let over_task_budget =
+        policy.budget.holds_task(spent(report, task)).filter(|_| counts_or_unverified);
     let in_the_way = class == Class::Conflict && is_in_the_way(slot);
     let action = match (row.becomes, wish) {
         (Becomes::Untouched, _) => None,
@@ -200,8 +201,8 @@ fn ending(
         (Becomes::Waiting, Some(Wish::Ask { text })) => Some(TaskAction::Ask { text }),
         (Becomes::Waiting, _) => Some(TaskAction::Hold { reason: detail.clone() }),
         (Becomes::Pending, _) if in_the_way => Some(TaskAction::Hold { reason: detail.clone() }),
-        (Becomes::Pending, _) if too_dear.is_some() => Some(TaskAction::Hold {
-            reason: format!("{}, last: {detail}", too_dear.unwrap_or_default()),
+        (Becomes::Pending, _) if over_task_budget.is_some() => Some(TaskAction::Hold {
+            reason: format!("{}, last: {detail}", over_task_budget.unwrap_or_default()),
         }),
         (Becomes::Pending, _) if give_up => Some(TaskAction::Hold {
             reason: format!("returned {} times without progress, last: {detail}", task.returns + 1),
@@ -254,7 +255,7 @@ fn class_of_task(
     changed: bool,
     task: &TaskBrief,
 ) -> (Class, String, Option<Wish>) {
-    let under = state.circumstances(slot);
+    let under = state.interventions(slot);
     if under.lost {
         return (Class::ClaimLost, "another agent claimed the task".to_owned(), None);
     }
@@ -410,7 +411,7 @@ fn class_of_iteration(
     if let Some(first) = tasks.first() {
         return first.class;
     }
-    let under = state.circumstances(slot);
+    let under = state.interventions(slot);
     if under.skip {
         return Class::Skipped;
     }

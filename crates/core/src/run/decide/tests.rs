@@ -320,7 +320,13 @@ impl World {
             Effect::Judge { slot } => {
                 let tree = format!("t{}", self.trees);
                 let conflict = self.conflict.clone();
-                Input::Judged { slot, tree, gates: self.gates(), restless: false, conflict }
+                Input::Judged {
+                    slot,
+                    tree,
+                    gates: self.gates(),
+                    tree_changed_while_judging: false,
+                    conflict,
+                }
             }
             Effect::Verify { slot, model, .. } => {
                 self.verified_by.push(model);

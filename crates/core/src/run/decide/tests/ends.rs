@@ -79,14 +79,14 @@ fn every_row_of_the_table_is_what_the_loop_does() {
         assert!(class.is_limit(), "{class}");
         assert_eq!((action, retries, errors, counted), (back(), 0, 1, 0), "{class}");
     }
-    let hopeless = [
+    let needs_user_action = [
         EndClass::Auth,
         EndClass::Forbidden,
         EndClass::Billing,
         EndClass::UnknownModel,
         EndClass::NotStarted,
     ];
-    for end in hopeless {
+    for end in needs_user_action {
         let world = World::run(dag(), 2, &[ends(end)]);
         assert_eq!((world.ended_as(), world.sessions), ("AgentFailed", 1), "{end:?}");
         assert_eq!(world.statuses(), ["pending", "pending"]);
