@@ -67,8 +67,9 @@ fn settings(config: &Config) -> Vec<String> {
         says.extend(gates.map(|gate| format!("gate {}: {}", gate.name, gate.command)));
     }
     let setup = key::GIT_WORKTREE_SETUP;
-    let set_up = matches!(config.origin(setup), Origin::Repo(_)) && !config.get(setup).is_empty();
-    if set_up {
+    let runs_setup =
+        matches!(config.origin(setup), Origin::Repo(_)) && !config.get(setup).is_empty();
+    if runs_setup {
         says.push(format!("worktree setup: {}", config.get(setup)));
     }
     let others: Vec<String> = config

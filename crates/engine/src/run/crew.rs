@@ -18,10 +18,10 @@ use super::baseline::Baseline;
 use super::daily_cost::{UnattributedCost, sessions_before};
 use super::dispatcher::Dispatcher;
 use super::display::Display;
+use super::judging_inputs::JudgingInputs;
 use super::publish::Publisher;
 use super::setup::Setup;
 use super::store_file::StoreFile;
-use super::surroundings::Surroundings;
 use super::workspace::Workspace;
 use crate::entropy::Ids;
 use crate::plan_file::{Requested, SyncedPlan};
@@ -233,13 +233,14 @@ impl Crew {
         let slots = setup.agent_ids.iter().map(|_| kit()).collect();
         let touching = Mutex::new(vec![vec![]; setup.agent_ids.len()]);
         let ids = std::mem::replace(&mut setup.ports.ids, Ids::new(Some(0)));
-        let surroundings = Surroundings::of(&setup, &setup.files.project, setup.ports.vcs.as_ref());
+        let judging_inputs =
+            JudgingInputs::of(&setup, &setup.files.project, setup.ports.vcs.as_ref());
         let home = Workspace::new(
             setup.files.project.clone(),
             Arc::clone(&setup.ports.vcs),
             setup.work.folder.clone(),
             base,
-            surroundings,
+            judging_inputs,
             None,
         );
         let logs =

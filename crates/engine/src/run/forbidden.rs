@@ -21,7 +21,7 @@ impl Crew {
         candidate: &Candidate,
     ) -> Result<Option<GateReport>, Failed> {
         let workspace = self.workspace(slot);
-        if workspace.surroundings.borrows_objects(&workspace.project) {
+        if workspace.judging_inputs.borrows_objects(&workspace.project) {
             return Ok(Some(refused(BORROWED.to_owned())));
         }
         let settled = workspace.settled_tree();

@@ -21,11 +21,11 @@ use super::crash;
 use super::crew::{Answer, Crew, Failed};
 use super::holding;
 use super::hooked::Hooked;
+use super::judging_inputs::JudgingInputs;
 use super::run_files::WorktreeLock;
-use super::set_up::{SetUpError, set_up};
 use super::setup::Setup;
-use super::surroundings::Surroundings;
 use super::workspace::Workspace;
+use super::worktree_setup::{WorktreeSetupError, run_worktree_setup};
 use crate::clock::now;
 use crate::ports::{Candidate, GitError, RunBase, Saved, Store, StoreError, Vcs};
 use crate::project::Project;
@@ -92,7 +92,7 @@ impl WorktreePool {
         }
         let prepared = prepared?;
         let project = Project::find(&prepared.path).map_err(GitError::from)?;
-        if !self.set_up.is_empty() && !prepared.set_up {
+        if !self.set_up.is_empty() && !prepared.setup_done {
             let log = setup.files.logs.folder.join(format!("setup-{}.log", branch.file_name()));
             let (worktrees, place) = (&self.worktrees, &prepared.path);
             let sandboxed = (
@@ -100,13 +100,20 @@ impl WorktreePool {
                 self.worktrees.vcs(project.clone())?.shown_to_judges(None)?,
             );
             let environment = setup.judge_environment();
-            set_up(worktrees, &branch, &self.set_up, place, environment, sandboxed, &log).map_err(
-                |error| {
-                    // Asked to stop, the run stops anyway.
-                    let for_good = matches!(error, SetUpError::Failed { .. });
-                    Failed::new(Port::Prompt, error, for_good)
-                },
-            )?;
+            run_worktree_setup(
+                worktrees,
+                &branch,
+                &self.set_up,
+                place,
+                environment,
+                sandboxed,
+                &log,
+            )
+            .map_err(|error| {
+                // Asked to stop, the run stops anyway.
+                let for_good = matches!(error, WorktreeSetupError::Failed { .. });
+                Failed::new(Port::Prompt, error, for_good)
+            })?;
         }
         let lock = WorktreeLock::take(&project.worktree.join(".ralph"))
             .map_err(|error| Failed::new(Port::Git, error, false))?;
@@ -132,10 +139,10 @@ impl WorktreePool {
             base.head = Some(from);
             base.settled_tree = self.trunk.tree(&tip)?;
         }
-        let surroundings = Surroundings::of(setup, &project, &vcs);
+        let judging_inputs = JudgingInputs::of(setup, &project, &vcs);
         let folder = project.worktree.clone();
         let workspace =
-            Workspace::new(project, Arc::new(vcs), folder, base, surroundings, Some(lock));
+            Workspace::new(project, Arc::new(vcs), folder, base, judging_inputs, Some(lock));
         Ok((workspace, prepared.notes))
     }
 

@@ -17,7 +17,7 @@
 //! | `workspace` | where a slot works: the user's worktree, or one of its task |
 //! | `owning` | who owns the work in the worktree, before and after a session |
 //! | `integrate` | lands work from a task's worktree on the branch of the run |
-//! | `set_up` | the setup command of a new worktree |
+//! | `worktree_setup` | the setup command of a new worktree |
 //! | `gate` | one gate: its process, its output, its report |
 //! | `trial` | a gate outside a run, for `ralph doctor` |
 //! | `baseline` | results of the gates before the first session |
@@ -52,6 +52,7 @@ mod hooked;
 mod integrate;
 pub mod journal;
 mod judge;
+mod judging_inputs;
 mod merging;
 mod overhead;
 mod owning;
@@ -65,14 +66,12 @@ mod review;
 pub mod run_files;
 mod sandboxed;
 mod session;
-mod set_up;
 mod settle;
 pub mod setup;
 pub mod shared_budget;
 pub mod state_file;
 mod status;
 mod store_file;
-mod surroundings;
 mod survey;
 mod tidy;
 mod trial;
@@ -80,6 +79,7 @@ mod verify;
 mod watch;
 mod weakened;
 mod workspace;
+mod worktree_setup;
 
 pub use deliverable::Deliverable;
 pub use dispatcher::{Ended, RunError, run};
@@ -88,9 +88,9 @@ pub use integrate::{PREFIX as BRANCH_PREFIX, WorktreePool, task_named as task_of
 pub use merging::{MergingError, merges_needed};
 pub use overhead::Shape;
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
-pub use set_up::{SetUpError, set_up};
 pub use setup::{
     AgentProgram, AgentSetup, FileSetup, GateRules, GateSetup, GateSpec, PortSetup, PromptStyle,
     Setup, WorkSetup,
 };
 pub use trial::{GateTrial, GateTried};
+pub use worktree_setup::{WorktreeSetupError, run_worktree_setup};

@@ -56,7 +56,7 @@ impl Crew {
     ) -> Result<Vec<String>, Failed> {
         let workspace = self.workspace(slot);
         let settled = workspace.settled_tree();
-        let mut found = workspace.surroundings.changed_in(
+        let mut found = workspace.judging_inputs.changed_in(
             &self.setup,
             &workspace.project,
             workspace.vcs.as_ref(),

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::judging_inputs::JudgingInputs;
 use super::run_files::WorktreeLock;
-use super::surroundings::Surroundings;
 use crate::ports::{RunBase, Vcs};
 use crate::project::Project;
 
@@ -18,7 +18,7 @@ pub(super) struct Workspace {
     /// The tree that new work is compared with.
     settled: Mutex<String>,
     /// What the files that are judged look like beside their tree, before the first session.
-    pub(super) surroundings: Surroundings,
+    pub(super) judging_inputs: JudgingInputs,
     /// No other process works there meanwhile.
     lock: Mutex<Option<WorktreeLock>>,
 }
@@ -29,12 +29,12 @@ impl Workspace {
         vcs: Arc<dyn Vcs>,
         folder: PathBuf,
         base: RunBase,
-        surroundings: Surroundings,
+        judging_inputs: JudgingInputs,
         lock: Option<WorktreeLock>,
     ) -> Self {
         let settled = Mutex::new(base.settled_tree.clone());
         let (base, lock) = (Mutex::new(base), Mutex::new(lock));
-        Self { project, vcs, folder, base, settled, surroundings, lock }
+        Self { project, vcs, folder, base, settled, judging_inputs, lock }
     }
 
     /// Others may work there again.

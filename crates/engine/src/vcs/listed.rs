@@ -86,7 +86,7 @@ fn listing_at(project: &Project, now: Timestamp) -> Result<Arc<Listing>, GitErro
         return Ok(Arc::clone(&known.listing));
     }
     let listing = Arc::new(ask(worktree)?);
-    let files = watched(project, &Surroundings::of_process(), &listing.all);
+    let files = watched(project, &GitEnvironment::of_process(), &listing.all);
     match files.and_then(|files| settled(files, &listing.all, now)) {
         Some(files) => {
             known().insert(worktree.clone(), Known { listing: Arc::clone(&listing), files });
@@ -118,14 +118,14 @@ fn ask(worktree: &Path) -> Result<Listing, GitError> {
 
 /// Variables of this process by which git finds the settings of the user and of the system.
 #[derive(Debug, Default)]
-struct Surroundings {
+struct GitEnvironment {
     home: Option<OsString>,
     config_home: Option<OsString>,
     global: Option<OsString>,
     system: Option<OsString>,
 }
 
-impl Surroundings {
+impl GitEnvironment {
     #[expect(
         clippy::disallowed_methods,
         reason = "git, which ralph starts with the environment of this process, reads the same variables"
@@ -178,16 +178,16 @@ impl Surroundings {
 
 /// A file of git's in the user's folder for settings, as `ignore`, where git looks when no setting names another.
 pub(super) fn standard_file(name: &str) -> Option<PathBuf> {
-    Surroundings::of_process().of_git(name)
+    GitEnvironment::of_process().of_git(name)
 }
 
 /// A path as a setting has it, relative to the worktree or absolute. `None` where only git knows where it leads.
 pub(super) fn written_path(written: &[u8]) -> Option<PathBuf> {
-    Surroundings::of_process().path(written)
+    GitEnvironment::of_process().path(written)
 }
 
 /// The files that an answer came from or could come from; `None` where they are not all known.
-fn watched(project: &Project, around: &Surroundings, all: &[Listed]) -> Option<Vec<PathBuf>> {
+fn watched(project: &Project, around: &GitEnvironment, all: &[Listed]) -> Option<Vec<PathBuf>> {
     let own = project.own_git_dir().ok()?;
     let mut files = vec![project.git_dir.join("config"), own.join("config.worktree")];
     files.extend(around.files());
@@ -341,12 +341,12 @@ mod tests {
     #[test]
     fn files_of_the_user_and_the_system_are_looked_at_whether_they_are_there_or_not() {
         let (_folder, project) = repository();
-        let around = Surroundings { home: Some("/home/me".into()), ..Surroundings::default() };
+        let around = GitEnvironment { home: Some("/home/me".into()), ..GitEnvironment::default() };
         let files = watched(&project, &around, &[]).unwrap();
         for file in ["/home/me/.gitconfig", "/home/me/.config/git/config", OF_SYSTEM] {
             assert!(files.contains(&PathBuf::from(file)), "{file}: {files:?}");
         }
-        let around = Surroundings {
+        let around = GitEnvironment {
             config_home: Some("/settings".into()),
             global: Some("/global".into()),
             system: Some("/system".into()),
@@ -361,7 +361,7 @@ mod tests {
     #[test]
     fn includes_that_ralph_cannot_follow_are_never_remembered() {
         let (_folder, project) = repository();
-        let around = Surroundings { home: Some("/home/me".into()), ..Surroundings::default() };
+        let around = GitEnvironment { home: Some("/home/me".into()), ..GitEnvironment::default() };
         let watched = |key: &str, value: &str| {
             let file = Some(project.git_dir.join("config"));
             let (key, value) = (key.as_bytes().to_vec(), Some(value.as_bytes().to_vec()));

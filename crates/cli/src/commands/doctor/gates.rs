@@ -45,7 +45,7 @@ pub(super) struct Stand {
 
 impl Stand {
     /// Ready for gates, or why not.
-    pub(super) fn set_up(
+    pub(super) fn prepare(
         project: &Project,
         config: &Config,
         context: &Context<'_>,

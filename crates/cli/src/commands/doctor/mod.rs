@@ -94,7 +94,7 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
             return report.end();
         }
     };
-    match gates::Stand::set_up(project, &config, report.context) {
+    match gates::Stand::prepare(project, &config, report.context) {
         Ok(stand) => {
             for gate in &all {
                 let check = stand.run(gate).ok_or_else(interrupted)?;

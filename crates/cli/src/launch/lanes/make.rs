@@ -17,7 +17,7 @@ use ralph_engine::interrupts::Interrupts;
 use ralph_engine::ports::{GitError, SandboxMounts};
 use ralph_engine::project::Project;
 use ralph_engine::run::shared_budget::SharedBudget;
-use ralph_engine::run::{self, Ended, SetUpError, Setup};
+use ralph_engine::run::{self, Ended, Setup, WorktreeSetupError};
 use ralph_engine::sandbox::Sandbox;
 use ralph_engine::vcs::upstream::commit_of;
 use ralph_engine::vcs::worktree::{Prepared, Wanted, Worktrees};
@@ -49,7 +49,7 @@ pub(super) struct Shares {
 pub(super) struct Ready {
     setup: Setup,
     reporters: Vec<Box<dyn Reporter + Send>>,
-    set_up: Option<SetUp>,
+    set_up: Option<WorktreeSetup>,
     published: Published,
     display: Shared,
     interrupts: Interrupts,
@@ -96,7 +96,7 @@ impl Reporter for Published {
 }
 
 /// The command that prepares a new worktree.
-struct SetUp {
+struct WorktreeSetup {
     command: String,
     folder: PathBuf,
     environment: Vec<(OsString, OsString)>,
@@ -177,7 +177,7 @@ impl Call {
             *time = time.saturating_sub(elapsed).max(1);
         }
         let shown = setup.ports.vcs.shown_to_judges(None)?;
-        let set_up = (!self.set_up.is_empty() && !prepared.set_up).then(|| SetUp {
+        let set_up = (!self.set_up.is_empty() && !prepared.setup_done).then(|| WorktreeSetup {
             command: self.set_up.clone(),
             folder: prepared.path.clone(),
             environment: setup.judge_environment().to_vec(),
@@ -240,20 +240,27 @@ impl Ready {
     }
 }
 
-impl SetUp {
+impl WorktreeSetup {
     /// Runs the command. Returns the end of the lane if it failed.
     fn run(self, display: &Shared) -> Option<End> {
         let Self { command, folder, environment, sandbox, shown, log, worktrees, branch } = self;
         let sandboxed = (sandbox.as_ref(), shown);
-        let ran =
-            run::set_up(&worktrees, &branch, &command, &folder, &environment, sandboxed, &log);
+        let ran = run::run_worktree_setup(
+            &worktrees,
+            &branch,
+            &command,
+            &folder,
+            &environment,
+            sandboxed,
+            &log,
+        );
         match ran {
             Ok(()) => None,
-            Err(SetUpError::Interrupted) => Some(End::Cancelled),
-            Err(error @ SetUpError::Failed { .. }) => {
+            Err(WorktreeSetupError::Interrupted) => Some(End::Cancelled),
+            Err(error @ WorktreeSetupError::Failed { .. }) => {
                 Some(failed(display, Exit::Error.code(), error.to_string()))
             }
-            Err(error @ SetUpError::Git(_)) => {
+            Err(error @ WorktreeSetupError::Git(_)) => {
                 Some(failed(display, Exit::GitFailed.code(), error.to_string()))
             }
         }

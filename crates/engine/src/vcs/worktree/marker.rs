@@ -56,7 +56,8 @@ pub(super) struct Marker {
     pub(super) keys: Vec<String>,
     /// The setup command has succeeded in it.
     #[serde(default)]
-    pub(super) set_up: bool,
+    #[serde(rename = "set_up")]
+    pub(super) setup_done: bool,
 }
 
 impl Marker {
@@ -73,7 +74,7 @@ impl Marker {
             at: now(),
             pid: std::process::id(),
             keys: vec![],
-            set_up: false,
+            setup_done: false,
         }
     }
 }

@@ -57,7 +57,7 @@ pub struct Prepared {
     /// The commit that ralph found the branch at, or began it at.
     pub began: String,
     /// Whether the setup command has run in it: see [`Worktrees::mark_set_up`].
-    pub set_up: bool,
+    pub setup_done: bool,
     /// Repairs, and files that could not be copied, in sentences.
     pub notes: Vec<String>,
 }
@@ -140,8 +140,8 @@ impl Worktrees {
         self.markers.write(branch, &marker)?;
         let behind = (!self.contains(branch, &base)?).then_some(base);
         let new_branch = made && marker.new_branch;
-        let (began, set_up) = (marker.base, marker.set_up);
-        Ok(Prepared { path, made, new_branch, behind, began, set_up, notes })
+        let (began, setup_done) = (marker.base, marker.setup_done);
+        Ok(Prepared { path, made, new_branch, behind, began, setup_done, notes })
     }
 
     /// The setup command succeeded in the worktree of this branch, and is not run again.
@@ -149,7 +149,7 @@ impl Worktrees {
         crash::point("worktree-set-up");
         let _hold = self.markers.hold(branch, self.patience)?;
         match self.markers.read(branch)? {
-            Some(marker) => self.markers.write(branch, &Marker { set_up: true, ..marker }),
+            Some(marker) => self.markers.write(branch, &Marker { setup_done: true, ..marker }),
             None => Ok(()),
         }
     }

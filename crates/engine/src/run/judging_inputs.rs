@@ -13,7 +13,7 @@ use crate::untrusted::{SMALL, read_named};
 
 /// These inputs at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Surroundings {
+pub(super) struct JudgingInputs {
     /// Each file, and what it says that matters here.
     said: Vec<(String, String)>,
     /// The ignored files that a checkout gets, and their content as a number.
@@ -33,7 +33,7 @@ fn outside(path: &Path) -> Option<Outside> {
     Some((found.ino(), found.size(), moments))
 }
 
-impl Surroundings {
+impl JudgingInputs {
     /// As they are now. What cannot be read says nothing.
     pub(super) fn of(setup: &Setup, project: &Project, vcs: &dyn Vcs) -> Self {
         let (mut said, mut files) = (Vec::new(), Vec::new());
@@ -181,14 +181,14 @@ mod tests {
 
     #[test]
     fn what_is_new_changed_or_gone_is_named() {
-        let then = Surroundings {
+        let then = JudgingInputs {
             said: vec![("a".into(), String::new()), ("b".into(), "x".into())],
             included: vec![(".env".into(), 1), ("old".into(), 2)],
             files: vec![],
             borrowed: vec![],
         };
         assert!(then.changed(&then).is_empty());
-        let now = Surroundings {
+        let now = JudgingInputs {
             said: vec![("a".into(), "new".into()), ("b".into(), "x".into())],
             included: vec![(".env".into(), 3), ("more".into(), 4)],
             files: vec![],

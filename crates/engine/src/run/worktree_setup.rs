@@ -18,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// Why a worktree is not prepared.
 #[derive(Debug, thiserror::Error)]
-pub enum SetUpError {
+pub enum WorktreeSetupError {
     /// ralph was asked to stop.
     #[error("it was interrupted")]
     Interrupted,
@@ -36,7 +36,7 @@ pub enum SetUpError {
 }
 
 /// Runs the command in the worktree of a branch, and remembers when it went well.
-pub fn set_up(
+pub fn run_worktree_setup(
     worktrees: &Worktrees,
     branch: &BranchName,
     command: &str,
@@ -44,7 +44,7 @@ pub fn set_up(
     environment: &[(OsString, OsString)],
     (sandbox, shown): (&Sandbox, SandboxMounts),
     log: &Path,
-) -> Result<(), SetUpError> {
+) -> Result<(), WorktreeSetupError> {
     let mut env = environment.to_vec();
     env.push(("RALPH_GATE".into(), "setup".into()));
     let command = CommandSpec {
@@ -56,7 +56,7 @@ pub fn set_up(
     };
     let mut sandboxed = SandboxedCommand::in_worktree(ProgramKind::Judge, folder);
     sandboxed.show(shown);
-    let failed = |how: String| SetUpError::Failed { how, log: log.to_owned() };
+    let failed = |how: String| WorktreeSetupError::Failed { how, log: log.to_owned() };
     let in_sandbox = sandbox.wrap(command, &sandboxed);
     let in_sandbox =
         in_sandbox.map_err(|error| failed(format!("could not be sandboxed: {error}")))?;
@@ -65,7 +65,7 @@ pub fn set_up(
     let _ = write_privately(log, &ran.output);
     let how = match ran.end {
         Ended::Exited(0) => return Ok(worktrees.mark_set_up(branch)?),
-        Ended::Interrupted => return Err(SetUpError::Interrupted),
+        Ended::Interrupted => return Err(WorktreeSetupError::Interrupted),
         Ended::Exited(code) => format!("exited with code {code}"),
         Ended::TimedOut => "timed out after 1h".to_owned(),
         Ended::NotStarted(error) => format!("could not be started: {error}"),
