@@ -107,7 +107,7 @@ fn all(
         trunk: Trunk::new(project).map_err(git_failed)?,
         worktrees: Worktrees::new(project, &folder).sandboxed(sandbox),
         identity: Identity { home, ..identity(config) },
-        set_up: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
+        setup_command: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
         include: gates::include(project, context)?,
         hooks: (agent::gate_environment(context.environment), GATE_TIMEOUT),
         keep: config.get(key::GIT_WORKTREE_KEEP) == "always",

@@ -49,7 +49,7 @@ pub struct WorktreePool {
     /// The patterns of a `.worktreeinclude`.
     pub include: String,
     /// The command that prepares a new worktree; may be empty.
-    pub set_up: String,
+    pub setup_command: String,
     /// What the user's hooks find in their environment, and how long they may take.
     pub hooks: (Vec<(OsString, OsString)>, Duration),
     /// Worktrees stay when the work in them has landed.
@@ -92,7 +92,7 @@ impl WorktreePool {
         }
         let prepared = prepared?;
         let project = Project::find(&prepared.path).map_err(GitError::from)?;
-        if !self.set_up.is_empty() && !prepared.setup_done {
+        if !self.setup_command.is_empty() && !prepared.setup_done {
             let log = setup.files.logs.folder.join(format!("setup-{}.log", branch.file_name()));
             let (worktrees, place) = (&self.worktrees, &prepared.path);
             let sandboxed = (
@@ -103,7 +103,7 @@ impl WorktreePool {
             run_worktree_setup(
                 worktrees,
                 &branch,
-                &self.set_up,
+                &self.setup_command,
                 place,
                 environment,
                 sandboxed,

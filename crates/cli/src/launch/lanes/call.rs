@@ -45,7 +45,7 @@ pub(super) struct Call {
     /// The patterns of `.worktreeinclude`.
     pub(super) include: String,
     /// The command that prepares a new worktree.
-    pub(super) set_up: String,
+    pub(super) setup_command: String,
     /// The folder of the worktrees.
     pub(super) folder: PathBuf,
     /// The base that each section names.
@@ -99,7 +99,7 @@ impl Call {
             jobs: jobs(config),
             identity: identity(config),
             include: gates::include(home, context)?,
-            set_up: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
+            setup_command: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
             folder: folder(home, config, context.environment.home.as_deref()),
             bases: vec![None; sections.len()],
             usual: None,

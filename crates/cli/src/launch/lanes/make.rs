@@ -49,7 +49,7 @@ pub(super) struct Shares {
 pub(super) struct Ready {
     setup: Setup,
     reporters: Vec<Box<dyn Reporter + Send>>,
-    set_up: Option<WorktreeSetup>,
+    worktree_setup: Option<WorktreeSetup>,
     published: Published,
     display: Shared,
     interrupts: Interrupts,
@@ -177,22 +177,31 @@ impl Call {
             *time = time.saturating_sub(elapsed).max(1);
         }
         let shown = setup.ports.vcs.shown_to_judges(None)?;
-        let set_up = (!self.set_up.is_empty() && !prepared.setup_done).then(|| WorktreeSetup {
-            command: self.set_up.clone(),
-            folder: prepared.path.clone(),
-            environment: setup.judge_environment().to_vec(),
-            sandbox: Arc::clone(&setup.sandbox),
-            shown,
-            log: setup.files.logs.folder.join("setup.log"),
-            worktrees: self.worktrees(),
-            branch: branch.clone(),
-        });
+        let worktree_setup =
+            (!self.setup_command.is_empty() && !prepared.setup_done).then(|| WorktreeSetup {
+                command: self.setup_command.clone(),
+                folder: prepared.path.clone(),
+                environment: setup.judge_environment().to_vec(),
+                sandbox: Arc::clone(&setup.sandbox),
+                shown,
+                log: setup.files.logs.folder.join("setup.log"),
+                worktrees: self.worktrees(),
+                branch: branch.clone(),
+            });
         let (display, interrupts) = (shares.display.clone(), shares.interrupts.clone());
         let controls = shares.controls.clone();
         let published = Published { went: Arc::default(), number, tell: shares.tell.clone() };
         let mut reporters = reporters;
         reporters.push(Box::new(published.clone()));
-        Ok(Some(Ready { setup, reporters, set_up, published, display, interrupts, controls }))
+        Ok(Some(Ready {
+            setup,
+            reporters,
+            worktree_setup,
+            published,
+            display,
+            interrupts,
+            controls,
+        }))
     }
 
     fn identity_of(&self, context: &Context<'_>) -> ralph_engine::vcs::worktree::Identity {
@@ -217,8 +226,9 @@ fn told(branch: &BranchName, base: &str, prepared: &Prepared) -> Vec<Notice> {
 impl Ready {
     /// Runs the lane to its end.
     pub(super) fn run(self) -> End {
-        let Self { setup, reporters, set_up, display, interrupts, controls, published } = self;
-        if let Some(end) = set_up.and_then(|set_up| set_up.run(&display)) {
+        let Self { setup, reporters, worktree_setup, display, interrupts, controls, published } =
+            self;
+        if let Some(end) = worktree_setup.and_then(|worktree_setup| worktree_setup.run(&display)) {
             return end;
         }
         // From here on the run receives commands itself.
