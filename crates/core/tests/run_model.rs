@@ -10,9 +10,10 @@ use ralph_core::ids::{AttemptId, QuestionId, RunId};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
     Cancel, Claims, Class, Commits, Control, Effect, EndsWhen, Exhausted, Fact, GateReport, Input,
-    Landing, Phase, Picker, Policy, Port, Publication, Publish, PublishEnd, Request, Review,
-    ReviewEnd, RunEvent, RunState, SessionReport, Settled, SlotId, Survey, TaskAction, TaskBrief,
-    TaskResult, Unit, VERIFIER, Verifier, VerifierModel, VerifierReport, Wish, decide,
+    Landing, Phase, Picker, Policy, Port, Publication, Publish, PublishEnd, Request,
+    RequestedOutcome, Review, ReviewEnd, RunEvent, RunState, SessionReport, Settled, SlotId,
+    Survey, TaskAction, TaskBrief, TaskResult, Unit, VERIFIER, Verifier, VerifierModel,
+    VerifierReport, decide,
 };
 use ralph_core::task::{Counts, RetryLimit, Status};
 use ralph_core::{AgentId, TaskId, Timestamp};
@@ -525,8 +526,10 @@ impl World {
             match dice.roll(7) {
                 0 | 1 => signals.done.push(task.id.to_string()),
                 2 => signals.failed.push(task.id.to_string()),
-                3 => requests
-                    .push(Request { task: task.id.clone(), wish: Wish::Done { result: None } }),
+                3 => requests.push(Request {
+                    task: task.id.clone(),
+                    outcome: RequestedOutcome::Done { result: None },
+                }),
                 4 => signals.question = Some("why?".to_owned()),
                 5 => signals.done.push("t-other".to_owned()),
                 _ => {}

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_core::run::{Cancel, Control, Request, Wish};
+use ralph_core::run::{Cancel, Control, Request, RequestedOutcome};
 use ralph_core::{AgentId, TaskId};
 use ralph_engine::entropy::Ids;
 use ralph_engine::feed::Feed;
@@ -219,13 +219,13 @@ async fn one_request_a_task_is_kept_and_none_after_the_end() {
     let requests = Requests::default();
     let fail = |reason: &str| Request {
         task: task("t-1"),
-        wish: Wish::Fail { reason: reason.to_owned(), for_good: false },
+        outcome: RequestedOutcome::Fail { reason: reason.to_owned(), for_good: false },
     };
-    let done = Request { task: task("t-1"), wish: Wish::Done { result: None } };
+    let done = Request { task: task("t-1"), outcome: RequestedOutcome::Done { result: None } };
     assert_eq!(requests.record(fail("a")), Ok(None));
-    assert_eq!(requests.record(done.clone()), Ok(Some(fail("a").wish)));
+    assert_eq!(requests.record(done.clone()), Ok(Some(fail("a").outcome)));
     assert_eq!(requests.record_if_none(fail("b")), Ok(false));
-    assert_eq!(requests.of(&task("t-1")), Some(done.wish.clone()));
+    assert_eq!(requests.of(&task("t-1")), Some(done.outcome.clone()));
     requests.note(&"ü".repeat(10_000));
     let (all, notes) = requests.close();
     assert_eq!(all, [done]);

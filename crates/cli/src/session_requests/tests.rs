@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ralph_core::ids::FeatureId;
-use ralph_core::run::{Request, Wish};
+use ralph_core::run::{Request, RequestedOutcome};
 use ralph_core::task::{Actor, NewTask, Status, Task};
 use ralph_core::text::Title;
 use ralph_core::time::Lease;
@@ -126,8 +126,8 @@ async fn refused(socket: &SessionSocket, words: &[&str]) -> String {
     reply.err
 }
 
-fn failed(reason: &str) -> Wish {
-    Wish::Fail { reason: reason.to_owned(), for_good: false }
+fn failed(reason: &str) -> RequestedOutcome {
+    RequestedOutcome::Fail { reason: reason.to_owned(), for_good: false }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -141,7 +141,7 @@ async fn outcomes_are_recorded_and_change_nothing() {
         ("", "recorded: ralph will check t-1 when the session ends\n")
     );
     assert_eq!(world.get("t-1").status, Status::InProgress);
-    let done = Wish::Done { result: Some(result.to_owned()) };
+    let done = RequestedOutcome::Done { result: Some(result.to_owned()) };
     assert_eq!(socket.requests().of(&task("t-1")), Some(done));
 
     let (_, err) = ok(&socket, &["fail", "t-1", "--reason", "red", "--final"]).await;
@@ -151,7 +151,10 @@ async fn outcomes_are_recorded_and_change_nothing() {
     assert_eq!(socket.requests().of(&task("t-1")), Some(failed("the API is down")));
     let from_stdin = Call { stdin: "Which one?\n".into(), ..Call::new(["ask", "t-1", "-"]) };
     assert_eq!(ask(&socket, from_stdin).await.code, 0);
-    let asked = Request { task: task("t-1"), wish: Wish::Ask { text: "Which one?".to_owned() } };
+    let asked = Request {
+        task: task("t-1"),
+        outcome: RequestedOutcome::Ask { text: "Which one?".to_owned() },
+    };
     assert!(world.store().questions(None, false).unwrap().is_empty());
     assert_eq!(socket.requests().close().0, [asked]);
     let late = refused(&socket, &["done", "t-1"]).await;
@@ -369,10 +372,10 @@ async fn s0_18_a_hook_asks_for_another_try_of_what_is_left_and_only_once() {
     ok(&socket, &["hook", "session-end"]).await;
     assert_eq!(world.get("t-1").status, Status::InProgress, "it is the loop that settles");
     let (requests, _) = socket.requests().close();
-    let wishes: Vec<(&str, Wish)> =
-        requests.iter().map(|r| (r.task.as_str(), r.wish.clone())).collect();
-    let full = Wish::Left { reason: "context limit reached".to_owned() };
-    let done = Wish::Done { result: None };
+    let wishes: Vec<(&str, RequestedOutcome)> =
+        requests.iter().map(|r| (r.task.as_str(), r.outcome.clone())).collect();
+    let full = RequestedOutcome::Left { reason: "context limit reached".to_owned() };
+    let done = RequestedOutcome::Done { result: None };
     assert_eq!(wishes, [("t-2", done), ("t-1", full.clone()), ("t-3", full)]);
 }
 
@@ -383,7 +386,7 @@ async fn s0_18_where_the_loop_claims_the_end_of_a_session_is_the_loops_to_judge(
     ok(&socket, &["hook", "session-end"]).await;
     assert_eq!(socket.requests().of(&task("t-1")), None);
     ok(&socket, &["hook", "pre-compact"]).await;
-    let left = Wish::Left { reason: "context limit reached".to_owned() };
+    let left = RequestedOutcome::Left { reason: "context limit reached".to_owned() };
     assert_eq!(socket.requests().of(&task("t-1")), Some(left));
 }
 

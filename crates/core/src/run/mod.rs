@@ -48,8 +48,8 @@ pub use outcome::{Outcome, Planned, StopReason};
 pub use policy::{Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit};
 pub use publish::{Publication, Publish, PublishEnd, Publishing};
 pub use report::{
-    About, CHANGES, COMMIT_HOOK, FORBIDDEN, FinishedWork, GateReport, PROTECTED, Request, SIGNAL,
-    SameFailure, SessionReport, TaskBrief, Unsignaled, WEAKENED, Wish,
+    About, CHANGES, COMMIT_HOOK, FORBIDDEN, FinishedWork, GateReport, PROTECTED, Request,
+    RequestedOutcome, SIGNAL, SameFailure, SessionReport, TaskBrief, Unsignaled, WEAKENED,
 };
 pub use review::{Review, ReviewEnd};
 pub use slot::{Difference, InHand, Interventions, Phase, Slot};

@@ -5,7 +5,7 @@
 use super::fact::Fact;
 use super::input::Input;
 use super::notice::Notice;
-use super::report::{GateReport, Request, SessionReport, TaskBrief, Wish};
+use super::report::{GateReport, Request, RequestedOutcome, SessionReport, TaskBrief};
 use super::verifier::VerifierReport;
 use crate::agent::{ProcessEnd, SessionEnd, Signals, Verdict};
 use crate::redact::Secrets;
@@ -125,9 +125,13 @@ fn clean_end(end: &mut SessionEnd, process: &mut ProcessEnd, secrets: &Secrets) 
 
 impl Request {
     fn clean(&mut self, secrets: &Secrets) {
-        match &mut self.wish {
-            Wish::Done { result } => result.iter_mut().for_each(|result| secrets.clean(result)),
-            Wish::Fail { reason: text, .. } | Wish::Left { reason: text } | Wish::Ask { text } => {
+        match &mut self.outcome {
+            RequestedOutcome::Done { result } => {
+                result.iter_mut().for_each(|result| secrets.clean(result));
+            }
+            RequestedOutcome::Fail { reason: text, .. }
+            | RequestedOutcome::Left { reason: text }
+            | RequestedOutcome::Ask { text } => {
                 secrets.clean(text);
             }
         }
@@ -199,7 +203,7 @@ mod tests {
             signals,
             requests: vec![Request {
                 task: TaskId::new(key).unwrap(),
-                wish: Wish::Done { result: Some(format!("{{\"k\":\"{key}\"}}")) },
+                outcome: RequestedOutcome::Done { result: Some(format!("{{\"k\":\"{key}\"}}")) },
             }],
             held: vec![brief],
             notes: vec![key.to_owned()],
@@ -214,8 +218,8 @@ mod tests {
         assert_eq!(report.held[0].title, "use [redacted]");
         assert_eq!((report.held[0].id.as_str(), report.requests[0].task.as_str()), (key, key));
         assert_eq!(
-            report.requests[0].wish,
-            Wish::Done { result: Some("{\"k\":\"[redacted]\"}".into()) }
+            report.requests[0].outcome,
+            RequestedOutcome::Done { result: Some("{\"k\":\"[redacted]\"}".into()) }
         );
         assert_eq!(report.notes, ["[redacted]"]);
         assert_eq!(report.process, ProcessEnd::NotStarted { error: "[redacted]".to_owned() });

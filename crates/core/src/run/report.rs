@@ -108,7 +108,7 @@ pub struct About {
 /// What an agent requested for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "wish", rename_all = "snake_case")]
-pub enum Wish {
+pub enum RequestedOutcome {
     /// The task is done: judge it.
     Done {
         /// JSON text that says what was produced.
@@ -142,7 +142,7 @@ pub struct Request {
     pub task: TaskId,
     /// The request.
     #[serde(flatten)]
-    pub wish: Wish,
+    pub outcome: RequestedOutcome,
 }
 
 /// Everything about a session that has ended.

@@ -7,8 +7,8 @@ use ralph_core::agent::{EndClass, SessionEnd};
 use ralph_core::plan::markdown::{AttemptNote, ItemState, LogRow, PlanKind};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    About, Class, GateReport, Input, Planned, Port, Request, Settlement, SlotId, Survey, TaskBrief,
-    Wish,
+    About, Class, GateReport, Input, Planned, Port, Request, RequestedOutcome, Settlement, SlotId,
+    Survey, TaskBrief,
 };
 use ralph_core::task::{Actor, Refusal};
 use ralph_core::time::{Zone, duration};
@@ -239,7 +239,7 @@ impl Crew {
         let own = job.task.as_ref().map(|task| task.id.clone());
         let by_command: Vec<TaskId> = requests
             .iter()
-            .filter(|request| matches!(request.wish, Wish::Done { .. }))
+            .filter(|request| matches!(request.outcome, RequestedOutcome::Done { .. }))
             .map(|request| request.task.clone())
             .collect();
         let by_signal = synced.plan.ids.iter().filter(|id| named.iter().any(|n| n == id.as_str()));
@@ -261,10 +261,12 @@ impl Crew {
                 self.store().begin_attempt(&self.attempt(job, &task, now()))?;
                 held.push(task);
             }
-            let asks =
-                |request: &Request| request.task == id && matches!(request.wish, Wish::Done { .. });
+            let asks = |request: &Request| {
+                request.task == id && matches!(request.outcome, RequestedOutcome::Done { .. })
+            };
             if !requests.iter().any(asks) {
-                requests.push(Request { task: id, wish: Wish::Done { result: None } });
+                requests
+                    .push(Request { task: id, outcome: RequestedOutcome::Done { result: None } });
             }
         }
         let marker = asked.marker;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ralph_core::plan::Proposals;
-use ralph_core::run::{Request, Wish};
+use ralph_core::run::{Request, RequestedOutcome};
 use ralph_core::task::Generation;
 use ralph_core::{AgentId, FeatureName, TaskId};
 use tokio::sync::Notify;
@@ -142,14 +142,14 @@ impl Requests {
     }
 
     /// Records a request and returns the one that it replaces.
-    pub fn record(&self, request: Request) -> Result<Option<Wish>, Closed> {
+    pub fn record(&self, request: Request) -> Result<Option<RequestedOutcome>, Closed> {
         let mut ledger = self.ledger();
         if ledger.closed {
             return Err(Closed);
         }
         let known = ledger.requests.iter_mut().find(|known| known.task == request.task);
         Ok(match known {
-            Some(known) => Some(std::mem::replace(&mut known.wish, request.wish)),
+            Some(known) => Some(std::mem::replace(&mut known.outcome, request.outcome)),
             None => {
                 ledger.requests.push(request);
                 None
@@ -196,9 +196,9 @@ impl Requests {
     }
 
     /// What is recorded about a task.
-    pub fn of(&self, task: &TaskId) -> Option<Wish> {
+    pub fn of(&self, task: &TaskId) -> Option<RequestedOutcome> {
         let ledger = self.ledger();
-        ledger.requests.iter().find(|known| known.task == *task).map(|known| known.wish.clone())
+        ledger.requests.iter().find(|known| known.task == *task).map(|known| known.outcome.clone())
     }
 
     /// Ends the recording, and returns the requests and the notes.

@@ -2,7 +2,7 @@
 //! else. The loop runs this in its own process.
 
 use ralph_core::TaskId;
-use ralph_core::run::{Request, Wish};
+use ralph_core::run::{Request, RequestedOutcome};
 use ralph_core::task::{Actor, Refusal, Status, may_write};
 use ralph_engine::quota::{NOTES, NOTES_TEXT};
 use ralph_engine::socket::{Closed, SessionIdentity};
@@ -52,15 +52,15 @@ pub(crate) fn cmd_task_for_session(
         TaskCommand::Claim(_) | TaskCommand::Renew(_) => Err(claimed_by_the_loop(identity)),
         TaskCommand::Done(args) => {
             let (task, result) = args.read()?;
-            record(task, Wish::Done { result }, identity, context)
+            record(task, RequestedOutcome::Done { result }, identity, context)
         }
         TaskCommand::Fail(args) => {
             let (task, reason, for_good) = args.read()?;
-            record(task, Wish::Fail { reason, for_good }, identity, context)
+            record(task, RequestedOutcome::Fail { reason, for_good }, identity, context)
         }
         TaskCommand::Ask(args) => {
             let (task, text) = args.read(context)?;
-            record(task, Wish::Ask { text }, identity, context)
+            record(task, RequestedOutcome::Ask { text }, identity, context)
         }
         TaskCommand::Add(args) => {
             let new = args.read(context)?;
@@ -94,12 +94,17 @@ fn with_own_task(failed: CliError, identity: &SessionIdentity) -> CliError {
 }
 
 /// Records the requested outcome of a task that this session holds.
-fn record(task: TaskId, wish: Wish, identity: &SessionIdentity, context: &mut Context<'_>) -> Done {
+fn record(
+    task: TaskId,
+    outcome: RequestedOutcome,
+    identity: &SessionIdentity,
+    context: &mut Context<'_>,
+) -> Done {
     let mut store = context.reader()?;
     let found = store.get(&task).map_err(|error| with_store(error, &mut *store))?;
     let generation =
         identity.task.as_ref().filter(|(own, _)| *own == task).map(|(_, number)| *number);
-    let ticks = matches!(wish, Wish::Done { .. })
+    let ticks = matches!(outcome, RequestedOutcome::Done { .. })
         && identity.plan.is_some()
         && found.reference == identity.plan
         && found.status == Status::Pending;
@@ -114,22 +119,24 @@ fn record(task: TaskId, wish: Wish, identity: &SessionIdentity, context: &mut Co
         status => Err(Refusal::NotClaimed { id: task.clone(), status }),
     };
     holds.map_err(|refusal| with_store(refusal.into(), &mut *store))?;
-    let what = match &wish {
-        Wish::Done { .. } => format!("ralph will check {task} when the session ends"),
-        Wish::Fail { for_good: false, .. } | Wish::Left { .. } => {
+    let what = match &outcome {
+        RequestedOutcome::Done { .. } => format!("ralph will check {task} when the session ends"),
+        RequestedOutcome::Fail { for_good: false, .. } | RequestedOutcome::Left { .. } => {
             format!("ralph will retry {task} after this session")
         }
-        Wish::Fail { for_good: true, .. } => {
+        RequestedOutcome::Fail { for_good: true, .. } => {
             format!("{task} will fail when the session ends")
         }
-        Wish::Ask { .. } => format!("{task} will wait for the user when the session ends"),
+        RequestedOutcome::Ask { .. } => {
+            format!("{task} will wait for the user when the session ends")
+        }
     };
-    let before = identity.requests.record(Request { task, wish })?;
+    let before = identity.requests.record(Request { task, outcome })?;
     let instead = match before {
-        Some(Wish::Done { .. }) => " (instead of done)",
-        Some(Wish::Fail { .. }) => " (instead of fail)",
-        Some(Wish::Ask { .. }) => " (instead of ask)",
-        Some(Wish::Left { .. }) | None => "",
+        Some(RequestedOutcome::Done { .. }) => " (instead of done)",
+        Some(RequestedOutcome::Fail { .. }) => " (instead of fail)",
+        Some(RequestedOutcome::Ask { .. }) => " (instead of ask)",
+        Some(RequestedOutcome::Left { .. }) | None => "",
     };
     context.out.note(format!("recorded: {what}{instead}"));
     Ok(())
@@ -161,8 +168,8 @@ pub(crate) fn cmd_hook_for_session(
         }
     };
     for task in held {
-        let wish = Wish::Left { reason: event.reason().to_owned() };
-        identity.requests.record_if_none(Request { task, wish })?;
+        let outcome = RequestedOutcome::Left { reason: event.reason().to_owned() };
+        identity.requests.record_if_none(Request { task, outcome })?;
     }
     // Not every version of an agent stops when its hook says so.
     if event == HookEvent::PreCompact {

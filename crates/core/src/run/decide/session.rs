@@ -11,7 +11,7 @@ use crate::run::fact::Fact;
 use crate::run::input::Input;
 use crate::run::notice::Notice;
 use crate::run::policy::Policy;
-use crate::run::report::{SessionReport, TaskBrief, Wish};
+use crate::run::report::{RequestedOutcome, SessionReport, TaskBrief};
 use crate::run::slot::{Difference, Phase, Slot};
 
 impl Draft {
@@ -187,7 +187,9 @@ impl SessionReport {
 
     /// The tasks that it holds and calls done.
     pub(super) fn called_done(&self) -> Vec<TaskBrief> {
-        let done = |task: &&TaskBrief| matches!(self.wish_for(&task.id), Some(Wish::Done { .. }));
+        let done = |task: &&TaskBrief| {
+            matches!(self.requested_for(&task.id), Some(RequestedOutcome::Done { .. }))
+        };
         self.held.iter().filter(done).cloned().collect()
     }
 
@@ -203,32 +205,34 @@ impl SessionReport {
 
     /// What the session requests for a task, by command or by signal. Done comes before failed, failed
     /// before a question, all of them before what a hook says.
-    pub(super) fn wish_for(&self, task: &TaskId) -> Option<Wish> {
+    pub(super) fn requested_for(&self, task: &TaskId) -> Option<RequestedOutcome> {
         let asked = || self.requests.iter().filter(|request| request.task == *task);
-        let done = asked().find(|request| matches!(request.wish, Wish::Done { .. }));
+        let done = asked().find(|request| matches!(request.outcome, RequestedOutcome::Done { .. }));
         if let Some(request) = done {
-            return Some(request.wish.clone());
+            return Some(request.outcome.clone());
         }
         if self.signals.names_done(task.as_str()) {
-            return Some(Wish::Done { result: None });
+            return Some(RequestedOutcome::Done { result: None });
         }
         if self.signals.names_failed(task.as_str()) {
             let reason = self.signals.reason.clone();
             let reason = reason.unwrap_or_else(|| "the agent gave up on the task".to_owned());
-            return Some(Wish::Fail { reason, for_good: true });
+            return Some(RequestedOutcome::Fail { reason, for_good: true });
         }
-        let failed = asked().find(|request| matches!(request.wish, Wish::Fail { .. }));
+        let failed =
+            asked().find(|request| matches!(request.outcome, RequestedOutcome::Fail { .. }));
         if let Some(request) = failed {
-            return Some(request.wish.clone());
+            return Some(request.outcome.clone());
         }
-        let question = asked().find(|request| matches!(request.wish, Wish::Ask { .. }));
+        let question =
+            asked().find(|request| matches!(request.outcome, RequestedOutcome::Ask { .. }));
         if let Some(request) = question {
-            return Some(request.wish.clone());
+            return Some(request.outcome.clone());
         }
         if let Some(text) = self.signals.question.clone() {
-            return Some(Wish::Ask { text });
+            return Some(RequestedOutcome::Ask { text });
         }
-        let left = asked().find(|request| matches!(request.wish, Wish::Left { .. }));
-        left.map(|request| request.wish.clone())
+        let left = asked().find(|request| matches!(request.outcome, RequestedOutcome::Left { .. }));
+        left.map(|request| request.outcome.clone())
     }
 }

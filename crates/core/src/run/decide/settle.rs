@@ -12,7 +12,9 @@ use crate::run::input::Input;
 use crate::run::landing::Landing;
 use crate::run::notice::Notice;
 use crate::run::policy::{Claims, Commits, Picker, Policy};
-use crate::run::report::{COMMIT_HOOK, GateReport, PROTECTED, SessionReport, TaskBrief, Wish};
+use crate::run::report::{
+    COMMIT_HOOK, GateReport, PROTECTED, RequestedOutcome, SessionReport, TaskBrief,
+};
 use crate::run::slot::{Difference, Phase, Slot};
 use crate::run::state::RunState;
 use crate::run::verifier::VERIFIER;
@@ -159,7 +161,7 @@ fn ending(
     changed: bool,
     task: &TaskBrief,
 ) -> Ending {
-    let (class, detail, wish) = class_of_task(state, slot, report, changed, task);
+    let (class, detail, outcome) = class_of_task(state, slot, report, changed, task);
     let policy = &state.policy;
     let row = class.row();
     let counts = match row.retry {
@@ -190,15 +192,17 @@ fn ending(
     let over_task_budget =
         policy.budget.holds_task(spent(report, task)).filter(|_| counts_or_unverified);
     let in_the_way = class == Class::Conflict && is_in_the_way(slot);
-    let action = match (row.becomes, wish) {
+    let action = match (row.becomes, outcome) {
         (Becomes::Untouched, _) => None,
-        (Becomes::Done, Some(Wish::Done { result })) => Some(TaskAction::Done { result }),
+        (Becomes::Done, Some(RequestedOutcome::Done { result })) => {
+            Some(TaskAction::Done { result })
+        }
         (Becomes::Done, _) => Some(TaskAction::Done { result: None }),
-        (Becomes::Failed, Some(Wish::Fail { reason, for_good })) => {
+        (Becomes::Failed, Some(RequestedOutcome::Fail { reason, for_good })) => {
             Some(TaskAction::Fail { reason, for_good })
         }
         (Becomes::Failed, _) => Some(TaskAction::Fail { reason: detail.clone(), for_good: true }),
-        (Becomes::Waiting, Some(Wish::Ask { text })) => Some(TaskAction::Ask { text }),
+        (Becomes::Waiting, Some(RequestedOutcome::Ask { text })) => Some(TaskAction::Ask { text }),
         (Becomes::Waiting, _) => Some(TaskAction::Hold { reason: detail.clone() }),
         (Becomes::Pending, _) if in_the_way => Some(TaskAction::Hold { reason: detail.clone() }),
         (Becomes::Pending, _) if over_task_budget.is_some() => Some(TaskAction::Hold {
@@ -254,7 +258,7 @@ fn class_of_task(
     report: &SessionReport,
     changed: bool,
     task: &TaskBrief,
-) -> (Class, String, Option<Wish>) {
+) -> (Class, String, Option<RequestedOutcome>) {
     let under = state.interventions(slot);
     if under.lost {
         return (Class::ClaimLost, "another agent claimed the task".to_owned(), None);
@@ -268,20 +272,20 @@ fn class_of_task(
     if report.says_failure() {
         return (Class::Failure, "the agent said FAILURE".to_owned(), None);
     }
-    let wish = report.wish_for(&task.id);
-    let class = match &wish {
-        Some(Wish::Done { .. }) => {
+    let outcome = report.requested_for(&task.id);
+    let class = match &outcome {
+        Some(RequestedOutcome::Done { .. }) => {
             let (class, detail) = judged(&state.policy, slot, changed);
-            return (class, detail, wish);
+            return (class, detail, outcome);
         }
-        Some(Wish::Fail { reason, for_good: true }) => {
-            return (Class::TaskFailed, reason.clone(), wish);
+        Some(RequestedOutcome::Fail { reason, for_good: true }) => {
+            return (Class::TaskFailed, reason.clone(), outcome);
         }
-        Some(Wish::Fail { reason, for_good: false }) => {
-            return (Class::TaskRetry, reason.clone(), wish);
+        Some(RequestedOutcome::Fail { reason, for_good: false }) => {
+            return (Class::TaskRetry, reason.clone(), outcome);
         }
-        Some(Wish::Ask { text }) => return (Class::Question, text.clone(), wish),
-        Some(Wish::Left { .. }) | None => Class::of(report.end.class),
+        Some(RequestedOutcome::Ask { text }) => return (Class::Question, text.clone(), outcome),
+        Some(RequestedOutcome::Left { .. }) | None => Class::of(report.end.class),
     };
     if let Some(class) = class {
         let said = with_detail(class.words(), &report.end.detail);
@@ -292,7 +296,7 @@ fn class_of_task(
         };
         return (class, detail, None);
     }
-    if let Some(Wish::Left { reason }) = &wish {
+    if let Some(RequestedOutcome::Left { reason }) = &outcome {
         return (Class::TaskRetry, reason.clone(), None);
     }
     if slot.is_unclaimed(&state.policy) {

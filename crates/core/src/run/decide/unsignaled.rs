@@ -6,7 +6,7 @@ use crate::run::class::Class;
 use crate::run::effect::SignalNote;
 use crate::run::notice::Notice;
 use crate::run::policy::{Picker, Policy};
-use crate::run::report::{SessionReport, TaskBrief, Unsignaled, Wish};
+use crate::run::report::{RequestedOutcome, SessionReport, TaskBrief, Unsignaled};
 use crate::run::slot::{Difference, Slot};
 use crate::task::RetryLimit;
 
@@ -109,8 +109,9 @@ impl Slot {
 impl SessionReport {
     /// It requested nothing for any task, neither by command nor by signal.
     fn says_nothing(&self) -> bool {
-        let silent =
-            |task: &TaskBrief| matches!(self.wish_for(&task.id), None | Some(Wish::Left { .. }));
+        let silent = |task: &TaskBrief| {
+            matches!(self.requested_for(&task.id), None | Some(RequestedOutcome::Left { .. }))
+        };
         !self.says_failure()
             && !self.held.is_empty()
             && self.held.iter().all(silent)
