@@ -184,7 +184,7 @@ async fn run(sandbox: &Sandbox, repo: &Path, shown: SandboxMounts) {
     let watch = Watch::default();
     let ended =
         supervise(&wrapped.command, &watch, &mark, &mut IgnoreOutput, None, Stop::never()).await;
-    let ended = wrapped.told(ended);
+    let ended = wrapped.program_end(ended);
     assert_eq!(ended.end, ProcessEnd::Exited { code: 0 }, "{}", ended.stderr_tail);
 }
 

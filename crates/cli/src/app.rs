@@ -164,7 +164,7 @@ pub(crate) fn run(environment: &Environment) -> Exit {
     match done {
         Ok(()) => Exit::Success,
         Err(error) if error.is_closed_pipe => Exit::Success,
-        Err(error) if error.is_told => error.exit,
+        Err(error) if error.already_reported => error.exit,
         Err(error) => {
             let secrets = Secrets::new(environment.secrets());
             error.print(&mut context.out, |text| secrets.redact(text).into_owned());

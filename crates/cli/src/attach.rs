@@ -60,6 +60,6 @@ fn socket(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
 }
 
 /// Prints that there is nothing to follow.
-pub(crate) fn tell_that_none_runs(context: &mut Context<'_>) {
+pub(crate) fn report_no_run(context: &mut Context<'_>) {
     context.out.note("no run is active in this worktree; start one: ralph build");
 }

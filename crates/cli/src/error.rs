@@ -32,7 +32,7 @@ pub(crate) struct CliError {
     /// The reader of our output has closed it, so nothing is printed.
     pub(crate) is_closed_pipe: bool,
     /// The failure has already been printed: only the exit code is left.
-    pub(crate) is_told: bool,
+    pub(crate) already_reported: bool,
 }
 
 impl CliError {
@@ -45,7 +45,7 @@ impl CliError {
             hints: vec![],
             of_run: false,
             is_closed_pipe: false,
-            is_told: false,
+            already_reported: false,
         }
     }
 
@@ -75,9 +75,9 @@ impl CliError {
     }
 
     /// A failure that another process has already printed, with its exit code.
-    pub(crate) fn told(code: u8) -> Self {
+    pub(crate) fn already_reported(code: u8) -> Self {
         let exit = Exit::ALL.iter().find(|exit| exit.code() == code);
-        Self { is_told: true, ..Self::new(exit.copied().unwrap_or(Exit::Error), "") }
+        Self { already_reported: true, ..Self::new(exit.copied().unwrap_or(Exit::Error), "") }
     }
 
     /// The same with another exit code.

@@ -268,6 +268,6 @@ fn style_for(environment: &Environment, color: Color, is_terminal: bool) -> Text
 }
 
 fn terminal_width(environment: &Environment) -> usize {
-    let told = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    environment.columns.or(told).unwrap_or(80).clamp(40, 500)
+    let reported = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    environment.columns.or(reported).unwrap_or(80).clamp(40, 500)
 }

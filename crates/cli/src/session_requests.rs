@@ -91,14 +91,14 @@ impl TaskHandler {
         };
         let code = match done {
             Ok(()) => Exit::Success,
-            Err(error) => tell(&error, &mut context),
+            Err(error) => print_error(&error, &mut context),
         };
         let (out, err) = context.out.into_texts();
         Ok(Reply { code: code.code(), out, err })
     }
 }
 
-fn tell(error: &CliError, context: &mut Context<'_>) -> Exit {
+fn print_error(error: &CliError, context: &mut Context<'_>) -> Exit {
     error.print(&mut context.out, str::to_owned);
     error.exit
 }

@@ -236,9 +236,9 @@ fn forecast_of(
     // A run has its own scope; once it has ended, every open task counts.
     let at_work = run.filter(|run| run.outcome.is_none());
     let left = at_work.map_or(left, |run| run.counts.unresolved());
-    let told = run.and_then(|run| run.forecast_for(left));
-    if told.is_some() || left == 0 {
-        return Ok(told);
+    let reported = run.and_then(|run| run.forecast_for(left));
+    if reported.is_some() || left == 0 {
+        return Ok(reported);
     }
     let history = store.history(Timestamp::from_millis(0))?;
     Ok(forecast(Total::of(&history).spent(), Spent::default(), left))

@@ -153,14 +153,14 @@ impl<'a> Context<'a> {
         }
         let read = self.sources()?;
         let loaded = Config::load(read.clone()).map_err(|error| config_error(&error))?;
-        let told = std::mem::replace(&mut self.warned, true);
-        for warning in loaded.warnings.iter().filter(|_| !told) {
+        let reported = std::mem::replace(&mut self.warned, true);
+        for warning in loaded.warnings.iter().filter(|_| !reported) {
             self.out.warning(warning);
         }
         for text in self.take_replaced() {
             self.out.warning(text);
         }
-        if self.global.verbose && !told {
+        if self.global.verbose && !reported {
             for (path, _) in [&read.user, &read.repo].into_iter().flatten() {
                 self.out.note(format!("settings from {}", path.display()));
             }
@@ -254,7 +254,7 @@ impl<'a> Context<'a> {
     pub(crate) fn store(&mut self) -> Result<Box<dyn Store>, CliError> {
         self.check_not_in_session()?;
         let (project, path) = self.store_path()?;
-        self.tell_of_waiting();
+        self.report_waiting();
         if !path.exists() {
             project.exclude_state()?;
         }
@@ -266,7 +266,7 @@ impl<'a> Context<'a> {
     pub(crate) fn store_of_run(&mut self) -> Result<Box<dyn Store>, CliError> {
         self.check_not_in_session()?;
         let (project, path) = self.store_path()?;
-        self.tell_of_waiting();
+        self.report_waiting();
         if !path.exists() {
             project.exclude_state()?;
         }
@@ -293,7 +293,7 @@ impl<'a> Context<'a> {
     /// Opens the store for reading. If it does not exist, it reads as empty.
     pub(crate) fn reader(&mut self) -> Result<Box<dyn Store>, CliError> {
         let (_, path) = self.store_path()?;
-        self.tell_of_waiting();
+        self.report_waiting();
         Ok(match SqliteStore::open_existing(&path)? {
             Some(store) => Box::new(store),
             None => Box::new(MemoryStore::new()),
@@ -313,9 +313,9 @@ impl<'a> Context<'a> {
     }
 
     /// A run has its own display, so nothing is printed here.
-    fn tell_of_waiting(&self) {
+    fn report_waiting(&self) {
         if self.for_session.is_none() {
-            sqlite::on_wait(tell_waiting);
+            sqlite::on_wait(print_waiting);
         }
     }
 
@@ -402,7 +402,7 @@ fn if_there(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<String>, Cl
 }
 
 #[expect(clippy::disallowed_macros, reason = "SQLite calls this from the inside of a write")]
-fn tell_waiting() {
+fn print_waiting() {
     eprintln!("waiting for another process that is writing to the task database …");
 }
 
@@ -416,7 +416,7 @@ mod tests {
     fn a_run_waits_for_a_locked_task_database_and_for_nothing_else() {
         let path = PathBuf::from("progress.db");
         let locked = StoreError::Locked { path: path.clone(), waited: Duration::from_secs(90) };
-        let (mut tries, mut told) = (0, 0);
+        let (mut tries, mut reported) = (0, 0);
         let opened = until_unlocked(
             || {
                 tries += 1;
@@ -425,9 +425,9 @@ mod tests {
                 }
                 Ok(tries)
             },
-            |_| told += 1,
+            |_| reported += 1,
         );
-        assert_eq!((opened.unwrap(), told), (3, 2));
+        assert_eq!((opened.unwrap(), reported), (3, 2));
         assert!(locked.to_string().contains("progress.db"));
         let newer = || Err::<(), _>(StoreError::DiskFull { path: path.clone() });
         assert!(until_unlocked(newer, |_| panic!("not waited for")).is_err());

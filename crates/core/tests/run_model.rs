@@ -153,7 +153,7 @@ impl World {
             resumed: None,
             earlier: Default::default(),
         };
-        world.tell(&Input::Begin { started: Box::new(started), notices: vec![] }).unwrap();
+        world.send(&Input::Begin { started: Box::new(started), notices: vec![] }).unwrap();
         world
     }
 
@@ -169,7 +169,7 @@ impl World {
     }
 
     /// Tells the loop something and checks everything that must hold at every moment.
-    fn tell(&mut self, input: &Input) -> Result<(), TestCaseError> {
+    fn send(&mut self, input: &Input) -> Result<(), TestCaseError> {
         let was_stopping = self.state.stop.is_some();
         let cancel = self.state.cancel;
         let was_ended = self.state.ended;
@@ -281,7 +281,7 @@ impl World {
             let port = [Port::Store, Port::Git, Port::Disk][usize::from(dice.roll(3))];
             let error = "it broke".to_owned();
             let for_good = dice.roll(8) == 7;
-            return self.tell(&Input::PortFailed { slot: *slot, port, error, for_good });
+            return self.send(&Input::PortFailed { slot: *slot, port, error, for_good });
         }
         let input = match effect {
             Effect::Survey { slot } => Input::Surveyed {
@@ -316,7 +316,7 @@ impl World {
             Effect::RunSession { slot, task, .. } => {
                 let log = "x".to_owned();
                 self.in_session = true;
-                self.tell(&Input::SessionStarted { slot, log })?;
+                self.send(&Input::SessionStarted { slot, log })?;
                 self.in_session = false;
                 let report = Box::new(self.report(task.map(|task| *task), dice));
                 Input::SessionEnded { slot, report }
@@ -373,7 +373,7 @@ impl World {
             }
             Effect::Integrate { slot, .. } => {
                 let landing = match dice.roll(6) {
-                    5 => return self.tell(&Input::HeadMoved { slot }),
+                    5 => return self.send(&Input::HeadMoved { slot }),
                     1 => Landing::Conflict { files: vec!["a".to_owned()] },
                     2 => Landing::InTheWay { files: vec!["a".to_owned()] },
                     0 => Landing::Straight,
@@ -385,7 +385,7 @@ impl World {
                 let turn = self.state.slot(slot).is_some_and(|slot| slot.turn);
                 prop_assert!(turn || !settlement.land, "it lands out of turn");
                 if dice.roll(12) == 11 {
-                    return self.tell(&Input::HeadMoved { slot });
+                    return self.send(&Input::HeadMoved { slot });
                 }
                 let judged = self.state.slot(slot).and_then(|slot| slot.judged.clone());
                 let mut tasks = vec![];
@@ -396,11 +396,11 @@ impl World {
                         let task = ending.task.id.clone();
                         self.in_session = true;
                         match dice.roll(3) {
-                            0 => self.tell(&Input::Control(Control::Skip { task }))?,
-                            1 => self.tell(&Input::Control(Control::Cancel(Cancel::Kill)))?,
+                            0 => self.send(&Input::Control(Control::Skip { task }))?,
+                            1 => self.send(&Input::Control(Control::Cancel(Cancel::Kill)))?,
                             _ => {
                                 let agent = self.state.agent_ids[slot as usize].clone();
-                                self.tell(&Input::ClaimLost { agent, task })?;
+                                self.send(&Input::ClaimLost { agent, task })?;
                             }
                         }
                         self.in_session = false;
@@ -462,7 +462,7 @@ impl World {
             }
             other => unreachable!("{other:?} has no answer"),
         };
-        self.tell(&input)
+        self.send(&input)
     }
 
     /// What watching the pull request comes to: at most two rounds of work.
@@ -567,11 +567,11 @@ impl World {
         match dice.roll(6) {
             level @ 0..4 => {
                 let level = LEVELS[usize::from(level)];
-                self.tell(&Input::Control(Control::Cancel(level)))?;
+                self.send(&Input::Control(Control::Cancel(level)))?;
                 prop_assert!(self.state.cancel >= Some(level).max(before));
             }
             _ => {
-                self.tell(&Input::CtrlC)?;
+                self.send(&Input::CtrlC)?;
                 prop_assert!(self.state.cancel > before || before == Some(Cancel::Kill));
             }
         }
@@ -611,7 +611,7 @@ impl World {
                 return Ok(());
             }
         }
-        self.tell(&input)
+        self.send(&input)
     }
 }
 
@@ -637,7 +637,7 @@ fn play(
             continue;
         }
         if world.pending.is_empty() {
-            world.tell(&Input::Control(Control::Resume))?;
+            world.send(&Input::Control(Control::Resume))?;
             continue;
         }
         let index = usize::from(dice.roll(8)) % world.pending.len();

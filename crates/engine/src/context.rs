@@ -114,7 +114,7 @@ fn blockers(store: &mut dyn Store, task: &Task) -> Result<(Vec<FinishedBlocker>,
         }
     }
     let more = done.len().saturating_sub(MAX_BLOCKERS);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for blocker in done.into_iter().skip(more) {
         let mut notes = store.log(&blocker.id)?.into_iter().rev();
         let note = notes.find(|entry| entry.kind == LogKind::Note).map(|entry| entry.text);
@@ -122,14 +122,14 @@ fn blockers(store: &mut dyn Store, task: &Task) -> Result<(Vec<FinishedBlocker>,
             Some(commit) => Some(commit),
             None => store.attempts(&blocker.id)?.into_iter().rev().find_map(|a| a.end?.commit),
         };
-        told.push(FinishedBlocker {
+        reported.push(FinishedBlocker {
             id: blocker.id,
             title: blocker.title.into(),
             summary: note.unwrap_or(blocker.description),
             commit,
         });
     }
-    Ok((told, more))
+    Ok((reported, more))
 }
 
 /// The `commit` of a result.
@@ -212,7 +212,7 @@ fn is_about_the_task(outcome: &str) -> bool {
 /// How the last sessions on the task ended, as far as that says something about the task.
 fn earlier(attempts: &[Attempt], log: &[LogEntry], reason: Option<&str>) -> Vec<EarlierAttempt> {
     let reset = log.iter().rev().find(|entry| entry.kind == LogKind::Reset).map(|entry| entry.at);
-    let mut told: Vec<EarlierAttempt> = attempts
+    let mut reported: Vec<EarlierAttempt> = attempts
         .iter()
         .zip(1..)
         .filter(|(attempt, _)| reset.is_none_or(|reset| attempt.started_at > reset))
@@ -231,8 +231,8 @@ fn earlier(attempts: &[Attempt], log: &[LogEntry], reason: Option<&str>) -> Vec<
             }
         })
         .collect();
-    told.drain(..told.len().saturating_sub(MAX_EARLIER));
-    told
+    reported.drain(..reported.len().saturating_sub(MAX_EARLIER));
+    reported
 }
 
 fn notes(log: &[LogEntry]) -> Vec<String> {

@@ -49,7 +49,7 @@ pub fn run(
     environment: &[(OsString, OsString)],
     timeout: Duration,
 ) -> Probe {
-    run_until(program, arguments, folder, environment, timeout, told_to_stop())
+    run_until(program, arguments, folder, environment, timeout, wait_for_stop_signal())
 }
 
 /// The same, but it continues when ralph is asked to stop.
@@ -65,7 +65,7 @@ pub fn run_to_end(
 
 /// The same for a command that is put together already.
 pub(crate) fn run_spec(spec: &CommandSpec, timeout: Duration) -> Probe {
-    run_spec_until(spec, timeout, told_to_stop())
+    run_spec_until(spec, timeout, wait_for_stop_signal())
 }
 
 /// The same, but it continues when ralph is asked to stop.
@@ -79,7 +79,7 @@ fn run_until(
     folder: &Path,
     environment: &[(OsString, OsString)],
     timeout: Duration,
-    told: impl Future<Output = ()> + Send + 'static,
+    stop_requested: impl Future<Output = ()> + Send + 'static,
 ) -> Probe {
     let spec = CommandSpec {
         program: program.into(),
@@ -88,17 +88,17 @@ fn run_until(
         env: environment.to_vec(),
         stdin: vec![],
     };
-    run_spec_until(&spec, timeout, told)
+    run_spec_until(&spec, timeout, stop_requested)
 }
 
 fn run_spec_until(
     spec: &CommandSpec,
     timeout: Duration,
-    told: impl Future<Output = ()> + Send + 'static,
+    stop_requested: impl Future<Output = ()> + Send + 'static,
 ) -> Probe {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime {
-        Ok(runtime) => runtime.block_on(attend(spec, timeout, told)),
+        Ok(runtime) => runtime.block_on(attend(spec, timeout, stop_requested)),
         Err(error) => {
             let end = Ended::NotStarted(error.to_string());
             Probe { end, output: String::new(), took: Duration::ZERO }
@@ -109,7 +109,7 @@ fn run_spec_until(
 async fn attend(
     spec: &CommandSpec,
     timeout: Duration,
-    told: impl Future<Output = ()> + Send + 'static,
+    stop_requested: impl Future<Output = ()> + Send + 'static,
 ) -> Probe {
     let patience = Watch {
         timeout: Some(timeout),
@@ -119,15 +119,15 @@ async fn attend(
         ..Watch::default()
     };
     let (stop, stopped) = watch::channel(Stop::Go);
-    let told = tokio::spawn(async move {
-        told.await;
+    let stop_requested = tokio::spawn(async move {
+        stop_requested.await;
         stop.send_replace(Stop::Kill);
         std::future::pending::<()>().await;
     });
     let mut kept = OutputTail(Vec::new());
     let mark = Mark::new(&spec.folder, 0);
     let ended = supervise(spec, &patience, &mark, &mut kept, None, stopped).await;
-    told.abort();
+    stop_requested.abort();
     let end = match ended.end {
         ProcessEnd::Exited { code } => Ended::Exited(code),
         ProcessEnd::Signalled { signal } => Ended::Exited(128 + signal),
@@ -141,7 +141,7 @@ async fn attend(
 }
 
 /// Completes when ralph is asked to stop, at once if it was before.
-pub(crate) async fn told_to_stop() {
+pub(crate) async fn wait_for_stop_signal() {
     match Interrupts::listen() {
         Ok(mut interrupts) => interrupts.wait().await,
         Err(_) => std::future::pending().await,

@@ -99,7 +99,7 @@ fn actor(model: &Model, task: usize, who: Who) -> Actor {
     }
 }
 
-fn told(tasks: Vec<TaskId>) -> Answer {
+fn tasks_answer(tasks: Vec<TaskId>) -> Answer {
     Answer::Tasks(tasks.iter().map(number).collect())
 }
 
@@ -126,11 +126,11 @@ fn carry_out(
         }
         Command::Delete(tasks) => {
             let ids = tasks.iter().copied().map(task_id).collect();
-            store.delete(DeleteWhich::Ids(ids), &pat, now).map(told)
+            store.delete(DeleteWhich::Ids(ids), &pat, now).map(tasks_answer)
         }
         Command::DeleteWith(filter) => {
             let group = Filter { statuses: filter.iter().copied().collect(), ..Filter::default() };
-            store.delete(DeleteWhich::Matching(group), &pat, now).map(told)
+            store.delete(DeleteWhich::Matching(group), &pat, now).map(tasks_answer)
         }
         Command::Block(task, blocker) => {
             store.block(&task_id(*task), &task_id(*blocker), &pat, now).map(nothing)
@@ -147,7 +147,7 @@ fn carry_out(
             };
             let task = store.claim(&request, now)?.task;
             assert_eq!(task, store.get(&task.id)?, "what a claim hands out");
-            Ok(told(vec![task.id]))
+            Ok(tasks_answer(vec![task.id]))
         }
         Command::Renew(task, who, seconds) => {
             let renewed = store.renew(&task_id(*task), lease(*seconds), &by(task, who), now)?;
@@ -183,14 +183,14 @@ fn carry_out(
         }
         Command::Register(agent) => store.register_agent(&agent_id(*agent), None, now).map(nothing),
         Command::Deregister(agent) => {
-            store.deregister_agent(&agent_id(*agent), &pat, now).map(told)
+            store.deregister_agent(&agent_id(*agent), &pat, now).map(tasks_answer)
         }
         Command::AddFeature(feature) => {
             let own = FeatureId::new(format!("f-{step}")).unwrap();
             store.add_feature(own, &feature_name(*feature), now).map(nothing)
         }
         Command::DeleteFeature(feature, confirmed) => {
-            store.delete_feature(&feature_name(*feature), *confirmed, &pat, now).map(told)
+            store.delete_feature(&feature_name(*feature), *confirmed, &pat, now).map(tasks_answer)
         }
     }
 }
@@ -372,11 +372,11 @@ fn live(start: &[Command], commands: &[Command]) -> Outcome {
             stores.each_mut().map(|store| carry_out(store.as_mut(), command, &model, step));
         match wanted {
             Ok((next, answer)) => {
-                for told in [one, other] {
-                    let told = told.map_err(|error| {
+                for reported in [one, other] {
+                    let reported = reported.map_err(|error| {
                         TestCaseError::fail(format!("step {step}, {command:?}: {error:?}"))
                     })?;
-                    prop_assert_eq!(&told, &answer, "step {}, {:?}", step, command);
+                    prop_assert_eq!(&reported, &answer, "step {}, {:?}", step, command);
                 }
                 for (task, row) in &model.rows {
                     prop_assert!(next.rows[task].generation >= row.generation);
@@ -384,9 +384,9 @@ fn live(start: &[Command], commands: &[Command]) -> Outcome {
                 model = next;
             }
             Err(reasons) => {
-                let told = [one, other].map(|told| told.map_err(refusal));
-                let [Err(one), Err(other)] = told else {
-                    let text = format!("step {step}, {command:?}: {told:?}, not {reasons:?}");
+                let reported = [one, other].map(|reported| reported.map_err(refusal));
+                let [Err(one), Err(other)] = reported else {
+                    let text = format!("step {step}, {command:?}: {reported:?}, not {reasons:?}");
                     return Err(TestCaseError::fail(text));
                 };
                 let (one, other) = (one?, other?);

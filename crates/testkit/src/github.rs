@@ -299,7 +299,7 @@ impl State {
             ("GET", None) if rest.is_empty() => (200, json!({ "id": project(&repo) })),
             ("GET", Some("")) => {
                 let (found, more) = self.list(query);
-                let found = found.iter().map(|pull| self.told(pull)).collect();
+                let found = found.iter().map(|pull| self.program_end(pull)).collect();
                 let next = ("link".to_owned(), "<https://x/?page=2>; rel=\"next\"".to_owned());
                 let headers = if more { vec![next] } else { vec![] };
                 return Reaction::Say(200, headers, Value::Array(found));
@@ -307,17 +307,17 @@ impl State {
             ("GET", Some(number)) => {
                 let number = number.trim_start_matches('/').parse::<u64>().unwrap_or(0);
                 match self.pulls.iter().find(|pull| pull["number"] == number) {
-                    Some(pull) => (200, self.told(pull)),
+                    Some(pull) => (200, self.program_end(pull)),
                     None => (404, json!({ "message": "Not Found" })),
                 }
             }
             ("POST", Some("")) => {
                 let (status, made) = self.create(&asked.body, &repo);
-                (status, if status == 201 { self.told(&made) } else { made })
+                (status, if status == 201 { self.program_end(&made) } else { made })
             }
             (method, Some(number)) if method == change => {
                 let (status, changed) = self.change(number, &asked.body);
-                (status, if status == 200 { self.told(&changed) } else { changed })
+                (status, if status == 200 { self.program_end(&changed) } else { changed })
             }
             _ => (404, json!({ "message": "Not Found" })),
         };
@@ -325,17 +325,17 @@ impl State {
     }
 
     /// A pull request as this server tells it. Inside they are as GitHub tells them.
-    fn told(&self, pull: &Value) -> Value {
-        let mut told = pull.clone();
+    fn program_end(&self, pull: &Value) -> Value {
+        let mut reported = pull.clone();
         let full =
             |end: &str| pull[end]["repo"]["full_name"].as_str().unwrap_or_default().to_lowercase();
         match self.speaks {
             Speaks::GitHub => {}
             Speaks::Gitea => {
-                told["head"]["label"] = pull["head"]["ref"].clone();
-                told["merged"] = (!pull["merged_at"].is_null()).into();
+                reported["head"]["label"] = pull["head"]["ref"].clone();
+                reported["merged"] = (!pull["merged_at"].is_null()).into();
                 if pull["deleted"] == true {
-                    told["head"]["ref"] = format!("refs/pull/{}/head", pull["number"]).into();
+                    reported["head"]["ref"] = format!("refs/pull/{}/head", pull["number"]).into();
                 }
             }
             Speaks::GitLab => {
@@ -344,7 +344,7 @@ impl State {
                     (_, true) => "closed",
                     _ => "merged",
                 };
-                told = json!({
+                reported = json!({
                     "iid": pull["number"], "web_url": pull["html_url"], "title": pull["title"],
                     "description": pull["body"], "state": state, "sha": pull["head"]["sha"],
                     "source_branch": pull["head"]["ref"], "target_branch": pull["base"]["ref"],
@@ -353,7 +353,7 @@ impl State {
                 });
             }
         }
-        told
+        reported
     }
 
     /// The pull requests that a question is about, and whether there are more.

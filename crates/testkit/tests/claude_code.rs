@@ -276,10 +276,10 @@ fn compacting(answer: &str, input: u64) -> Option<(ClaudeEnv, Ran)> {
         Turn::text("All done."),
     ])?;
     // As `ralph init` writes them: into the project. Nobody is asked whether it is trusted.
-    let told = format!("cat > compact.json; echo $RALPH_AGENT_ID >> agent; {answer}");
+    let reported = format!("cat > compact.json; echo $RALPH_AGENT_ID >> agent; {answer}");
     env.write(
         ".claude/settings.json",
-        hooks(&[("PreCompact", &told), ("SessionEnd", "cat > ended.json")]),
+        hooks(&[("PreCompact", &reported), ("SessionEnd", "cat > ended.json")]),
     );
     env.set("RALPH_AGENT_ID", "agent-1");
     let ran = env.claude(&["go", "--allowed-tools", "Bash"]);

@@ -19,7 +19,7 @@ fn nothing_acknowledged_is_lost_when_writers_are_killed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("progress.db");
     let mut random = fastrand::Rng::with_seed(kills as u64);
-    let mut told = HashMap::new();
+    let mut reported = HashMap::new();
     let mut killed = 0;
     while killed < kills {
         // Two at a time: one may die while the other waits for its lock.
@@ -47,7 +47,7 @@ fn nothing_acknowledged_is_lost_when_writers_are_killed() {
             let whole = said.rfind('\n').map_or("", |end| &said[..end]);
             for line in whole.lines() {
                 let (word, id) = line.split_once(' ').unwrap();
-                told.insert(id.to_owned(), word.to_owned());
+                reported.insert(id.to_owned(), word.to_owned());
             }
         }
     }
@@ -55,7 +55,7 @@ fn nothing_acknowledged_is_lost_when_writers_are_killed() {
     store.verify().unwrap();
     let tasks = store.list(&Filter::default()).unwrap();
     let found: HashMap<&str, Status> = tasks.iter().map(|t| (t.id.as_str(), t.status)).collect();
-    for (id, word) in &told {
+    for (id, word) in &reported {
         let status =
             found.get(id.as_str()).unwrap_or_else(|| panic!("{id} was {word} and is gone"));
         let expected: &[Status] = match word.as_str() {
@@ -66,8 +66,8 @@ fn nothing_acknowledged_is_lost_when_writers_are_killed() {
         assert!(expected.contains(status), "{id} was {word} and is {status}");
     }
     assert!(
-        told.len() > kills / 4,
+        reported.len() > kills / 4,
         "only {} steps were told: the kills came too early",
-        told.len()
+        reported.len()
     );
 }

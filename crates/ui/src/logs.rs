@@ -35,8 +35,8 @@ pub fn show(
         }
         reporter.event(event);
         if let Fact::SessionStarted { slot, log } = &event.fact {
-            for told in said(log) {
-                reporter.agent(*slot, &told);
+            for reported in said(log) {
+                reporter.agent(*slot, &reported);
             }
         }
     }
@@ -141,13 +141,13 @@ fn slot_of(fact: &Fact) -> Option<SlotId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{self, SampleEvent, tell};
+    use crate::sample::{self, SampleEvent, replay};
 
     /// What each session said, by the path of its log.
-    fn said(told: &[SampleEvent]) -> Vec<(String, Vec<AgentEvent>)> {
+    fn said(reported: &[SampleEvent]) -> Vec<(String, Vec<AgentEvent>)> {
         let mut sessions: Vec<(String, Vec<AgentEvent>)> = Vec::new();
-        for told in told {
-            match told {
+        for reported in reported {
+            match reported {
                 SampleEvent::Event(RunEvent { fact: Fact::SessionStarted { log, .. }, .. }) => {
                     sessions.push((log.clone(), vec![]));
                 }
@@ -158,9 +158,9 @@ mod tests {
         sessions
     }
 
-    fn live(told: &[SampleEvent]) -> String {
+    fn live(reported: &[SampleEvent]) -> String {
         let mut out = Vec::new();
-        tell(told, &mut PlainReporter::new(&mut out, Options::PLAIN));
+        replay(reported, &mut PlainReporter::new(&mut out, Options::PLAIN));
         String::from_utf8(out).unwrap()
     }
 
@@ -175,15 +175,19 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    fn facts(told: &[SampleEvent]) -> Vec<SampleEvent> {
-        told.iter().filter(|told| matches!(told, SampleEvent::Event(_))).cloned().collect()
+    fn facts(reported: &[SampleEvent]) -> Vec<SampleEvent> {
+        reported
+            .iter()
+            .filter(|reported| matches!(reported, SampleEvent::Event(_)))
+            .cloned()
+            .collect()
     }
 
     #[test]
     fn a_replay_is_what_was_shown_live() {
-        let told = sample::busy_day();
-        let sessions = said(&told);
-        let replay = render(&sample::journal(&told), Part::Whole, Options::PLAIN, |log| {
+        let reported = sample::busy_day();
+        let sessions = said(&reported);
+        let replay = render(&sample::journal(&reported), Part::Whole, Options::PLAIN, |log| {
             let session = sessions.iter().find(|(path, _)| path == log);
             session.map(|(_, events)| events.clone()).unwrap_or_default()
         });
@@ -193,18 +197,18 @@ mod tests {
             lines.sort();
             lines
         };
-        assert_eq!(same(&replay), same(&live(&told)));
+        assert_eq!(same(&replay), same(&live(&reported)));
         let until_told = |text: &str| text.split("\n── 6 ──").next().map(str::to_owned);
-        assert_eq!(until_told(&replay), until_told(&live(&told)));
+        assert_eq!(until_told(&replay), until_told(&live(&reported)));
     }
 
     /// The journal alone gives every line of ours; of the agent's words it keeps the last.
     #[test]
     fn without_raw_logs_only_the_words_of_agents_are_missing() {
-        let told = sample::busy_day();
-        let replay = render(&sample::journal(&told), Part::Whole, Options::PLAIN, |_| vec![]);
-        assert_eq!(replay, live(&facts(&told)));
-        let live = live(&told);
+        let reported = sample::busy_day();
+        let replay = render(&sample::journal(&reported), Part::Whole, Options::PLAIN, |_| vec![]);
+        assert_eq!(replay, live(&facts(&reported)));
+        let live = live(&reported);
         for line in replay.lines() {
             assert!(live.lines().any(|shown| shown == line), "{line}");
         }

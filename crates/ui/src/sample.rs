@@ -22,9 +22,9 @@ pub(crate) enum SampleEvent {
 }
 
 /// Tells a reporter everything.
-pub(crate) fn tell(told: &[SampleEvent], reporter: &mut impl Reporter) {
-    for told in told {
-        match told {
+pub(crate) fn replay(reported: &[SampleEvent], reporter: &mut impl Reporter) {
+    for reported in reported {
+        match reported {
             SampleEvent::Event(event) => reporter.event(event),
             SampleEvent::Agent(slot, event) => reporter.agent(*slot, event),
         }
@@ -33,12 +33,12 @@ pub(crate) fn tell(told: &[SampleEvent], reporter: &mut impl Reporter) {
 }
 
 /// The journal alone.
-pub(crate) fn journal(told: &[SampleEvent]) -> Vec<RunEvent> {
-    let event = |told: &SampleEvent| match told {
+pub(crate) fn journal(reported: &[SampleEvent]) -> Vec<RunEvent> {
+    let event = |reported: &SampleEvent| match reported {
         SampleEvent::Event(event) => Some(event.clone()),
         SampleEvent::Agent(..) => None,
     };
-    told.iter().filter_map(event).collect()
+    reported.iter().filter_map(event).collect()
 }
 
 /// The journal of [`busy_day`].
@@ -52,7 +52,7 @@ pub(crate) fn id(text: &str) -> TaskId {
 
 /// Builds a journal.
 pub(crate) struct Tape {
-    pub(crate) told: Vec<SampleEvent>,
+    pub(crate) events: Vec<SampleEvent>,
     at: Timestamp,
     seq: u64,
     pub(crate) counts: Counts,
@@ -65,7 +65,7 @@ impl Tape {
         let began = Timestamp::parse("2026-11-15T02:45:00Z").unwrap();
         let counts = Counts { open: total, ..Counts::default() };
         let usage = Usage::default();
-        let mut tape = Self { told: vec![], at: began, seq: 0, counts, usage, began };
+        let mut tape = Self { events: vec![], at: began, seq: 0, counts, usage, began };
         tape.fact(Fact::RunStarted {
             policy: Box::new(Policy {
                 preset: "dag".into(),
@@ -106,7 +106,7 @@ impl Tape {
     pub(crate) fn fact(&mut self, fact: Fact) -> &mut Self {
         self.seq += 1;
         let run = RunId::new("r-4qz7k2ma").unwrap();
-        self.told.push(SampleEvent::Event(RunEvent {
+        self.events.push(SampleEvent::Event(RunEvent {
             v: 1,
             run,
             seq: self.seq,
@@ -133,7 +133,7 @@ impl Tape {
     }
 
     pub(crate) fn says(&mut self, slot: SlotId, event: AgentEvent) -> &mut Self {
-        self.told.push(SampleEvent::Agent(slot, event));
+        self.events.push(SampleEvent::Agent(slot, event));
         self
     }
 
@@ -287,7 +287,7 @@ impl Tape {
             asked: None,
         };
         self.fact(Fact::RunEnded { outcome });
-        std::mem::take(&mut self.told)
+        std::mem::take(&mut self.events)
     }
 }
 
@@ -466,7 +466,7 @@ fn question_and_limit(tape: &mut Tape) {
     let until = Timestamp::parse("2026-11-15T05:00:00Z").unwrap();
     tape.fact(Fact::WaitStarted {
         slot: 0,
-        wait: Wait::Limit { class: Class::UsageWindow, streak: 1, told: true },
+        wait: Wait::Limit { class: Class::UsageWindow, streak: 1, reset_known: true },
         until: Some(until),
     });
     tape.at = until.plus_millis(1000);
@@ -502,7 +502,7 @@ fn crash_and_cancel(tape: &mut Tape) {
 pub(crate) fn two_slots() -> Vec<SampleEvent> {
     let mut tape = Tape::new(2, 2);
     if let SampleEvent::Event(RunEvent { fact: Fact::RunStarted { gates, .. }, .. }) =
-        &mut tape.told[0]
+        &mut tape.events[0]
     {
         gates.clear();
     }

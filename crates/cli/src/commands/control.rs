@@ -135,7 +135,7 @@ struct Sent<'a> {
 
 fn send(control: &Control, said: &str, json: bool, context: &mut Context<'_>) -> Done {
     match reach(control, None, context)? {
-        true => tell(control, "run", said, json, context),
+        true => print_result(control, "run", said, json, context),
         false => {
             Err(CliError::failed("no run is active in this worktree")
                 .hint("start one: ralph build"))
@@ -154,7 +154,7 @@ fn send_or_do(
     let mut store = context.reader()?;
     let branch = store.get(task).map_err(|error| with_store(error, &mut *store))?.branch;
     if reach(&control, branch.as_deref(), context)? {
-        return tell(&control, "run", said, json, context);
+        return print_result(&control, "run", said, json, context);
     }
     let by = context.actor()?;
     let mut store = context.store()?;
@@ -163,10 +163,10 @@ fn send_or_do(
         _ => store.reset(task, &by, clock::now()),
     };
     done.map_err(|error| with_store(error, &mut *store))?;
-    tell(&control, "store", said, json, context)
+    print_result(&control, "store", said, json, context)
 }
 
-fn tell(
+fn print_result(
     control: &Control,
     reached: &'static str,
     said: &str,

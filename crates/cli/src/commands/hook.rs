@@ -65,7 +65,7 @@ pub(crate) fn cmd_hook(args: &HookArgs, context: &mut Context<'_>) -> Done {
     let Some(agent) = context.environment.get("RALPH_AGENT_ID") else { return Ok(()) };
     let given = take_input();
     let done = match context.session_socket() {
-        Some(socket) => tell_the_loop(args.event, socket),
+        Some(socket) => notify_run(args.event, socket),
         None => agent_id(agent).and_then(|agent| fail_held(args.event, &agent, context)),
     };
     // A failing hook would fail the agent's session, so errors are only warnings.
@@ -94,7 +94,7 @@ fn take_input() -> mpsc::Receiver<()> {
     end
 }
 
-fn tell_the_loop(event: HookEvent, socket: &Path) -> Done {
+fn notify_run(event: HookEvent, socket: &Path) -> Done {
     let reply = client::call(socket, &Call::new(["hook", event.word()])).map_err(unanswered)?;
     match reply.code {
         0 => Ok(()),

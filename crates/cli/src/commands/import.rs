@@ -63,7 +63,7 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
     }
     if args.dry_run {
         preview::show(&plan, format, args.json, context)?;
-        return tell_not_kept(&plan, format, context);
+        return print_not_kept(&plan, format, context);
     }
     let by = context.actor()?;
     let mut store = context.store()?;
@@ -71,9 +71,9 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
     let report = store
         .replace(&plan.tasks, &gone, &by, clock::now())
         .map_err(|error| with_store(error, &mut *store))?;
-    tell_report(&report, args.json, context)?;
-    tell_not_kept(&plan, format, context)?;
-    tell_branch(&plan, context)
+    print_sync_report(&report, args.json, context)?;
+    print_not_kept(&plan, format, context)?;
+    print_branch(&plan, context)
 }
 
 /// Reads a file, or all files of a list that has one for each task.
@@ -178,7 +178,7 @@ fn refuse_ids_of_another_list(
 }
 
 /// Warns if the plan names another branch. ralph works on the branch that is checked out, so switching is up to you.
-fn tell_branch(plan: &Plan, context: &mut Context<'_>) -> Done {
+fn print_branch(plan: &Plan, context: &mut Context<'_>) -> Done {
     let mut named =
         plan.tasks.iter().map(|task| task.fields.branch.as_ref().and_then(Option::as_deref));
     let Some(Some(branch)) = named.next() else { return Ok(()) };
@@ -210,7 +210,7 @@ fn still_open(dropped: &[TaskId], store: &mut dyn Store) -> Result<Vec<TaskId>, 
     Ok(open)
 }
 
-fn tell_not_kept(plan: &Plan, format: &dyn PlanFormat, context: &mut Context<'_>) -> Done {
+fn print_not_kept(plan: &Plan, format: &dyn PlanFormat, context: &mut Context<'_>) -> Done {
     context.out.finish()?;
     for warning in &plan.warnings {
         context.out.warning(warning);
@@ -222,7 +222,11 @@ fn tell_not_kept(plan: &Plan, format: &dyn PlanFormat, context: &mut Context<'_>
 }
 
 /// Prints what a plan changed, in one line.
-pub(super) fn tell_report(report: &SyncReport, json: bool, context: &mut Context<'_>) -> Done {
+pub(super) fn print_sync_report(
+    report: &SyncReport,
+    json: bool,
+    context: &mut Context<'_>,
+) -> Done {
     let SyncReport { inserted, updated, deleted, skipped_done } = report;
     if json {
         return Ok(context.out.json(&serde_json::json!({

@@ -68,7 +68,7 @@ pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
         return match attach::follow(context)? {
             Some(lines) => follow(&lines, args.json, context),
             None => {
-                attach::tell_that_none_runs(context);
+                attach::report_no_run(context);
                 Ok(())
             }
         };
@@ -221,8 +221,8 @@ fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Do
             _ => None,
         });
         for tail in tails.iter_mut().filter(|tail| event.is_none() || ends == Some(tail.slot)) {
-            for told in tail.read() {
-                reporter.agent(tail.slot, &told);
+            for reported in tail.read() {
+                reporter.agent(tail.slot, &reported);
             }
         }
         tails.retain(|tail| ends != Some(tail.slot));
@@ -256,15 +256,15 @@ fn replay(journal: &[RunEvent], part: Part, options: Options, agents: &Agents) -
         let gap = before.map_or(0, |at| event.at.millis_since(at));
         let spoken = words.len() as u64;
         let session = gap.min(LONGEST_SESSION);
-        for (slot, told) in words.drain(..) {
-            reporter.agent(slot, &told);
+        for (slot, reported) in words.drain(..) {
+            reporter.agent(slot, &reported);
             pause((session / spoken.max(1)).min(LONGEST_WORD));
         }
         pause(if spoken == 0 { gap.min(LONGEST_PAUSE) } else { 0 });
         reporter.event(event);
         if let Fact::SessionStarted { slot, log } = &event.fact {
-            let told = said(Path::new(log), agents.of_log(log));
-            words.extend(told.into_iter().map(|told| (*slot, told)));
+            let reported = said(Path::new(log), agents.of_log(log));
+            words.extend(reported.into_iter().map(|reported| (*slot, reported)));
         }
         before = Some(event.at);
     }

@@ -40,7 +40,7 @@ pub(crate) fn cmd_recover(args: &RecoverArgs, context: &mut Context<'_>) -> Done
     };
     let id = task_id(id)?;
     match recover(&project, &id, args.attempt) {
-        Ok(recovered) => tell(&recovered, args.json, context),
+        Ok(recovered) => print_result(&recovered, args.json, context),
         Err(error) => Err(refused(error, &project)),
     }
 }
@@ -88,7 +88,7 @@ fn list(json: bool, project: &Project, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-fn tell(recovered: &Recovered, json: bool, context: &mut Context<'_>) -> Done {
+fn print_result(recovered: &Recovered, json: bool, context: &mut Context<'_>) -> Done {
     let Recovered { wip, restored, unchanged, left } = recovered;
     if json {
         let mut value = wip_json(wip);

@@ -60,9 +60,9 @@ pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
         })
         .collect();
     if args.json {
-        let told: Vec<Told<'_>> =
+        let reported: Vec<Told<'_>> =
             rows.iter().map(|row| Told { summary: &row.summary, state: row.state }).collect();
-        return Ok(context.out.json(&told)?);
+        return Ok(context.out.json(&reported)?);
     }
     if rows.is_empty() {
         context.out.note("no runs yet; start one: ralph build");

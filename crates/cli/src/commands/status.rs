@@ -38,7 +38,7 @@ pub(crate) fn cmd_status(args: &StatusArgs, context: &mut Context<'_>) -> Done {
     let page = status_query::page(&run_files, run, context)?;
     print(&page, args.json, context)?;
     if args.watch {
-        attach::tell_that_none_runs(context);
+        attach::report_no_run(context);
     }
     Ok(())
 }

@@ -260,9 +260,9 @@ fn version_notice(
     let Some(oldest) = profile.oldest() else { return vec![] };
     let name = profile.name();
     let variables = host().environment(&environment.all);
-    let told = probe::run(executable, &["--version"], folder, &variables, PATIENCE);
-    let version = match told.end {
-        Ended::Exited(0) => profile.version(&told.output),
+    let reported = probe::run(executable, &["--version"], folder, &variables, PATIENCE);
+    let version = match reported.end {
+        Ended::Exited(0) => profile.version(&reported.output),
         _ => None,
     };
     let text = match version {

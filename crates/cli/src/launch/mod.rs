@@ -209,7 +209,7 @@ fn launch_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
     let outcome = run_named(options, context)?;
     match outcome.code() {
         0 => Ok(()),
-        code => Err(CliError::told(code)),
+        code => Err(CliError::already_reported(code)),
     }
 }
 
@@ -280,7 +280,7 @@ fn rehearse_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
     let plan = plan(options, &at, context, store.as_mut())?;
     let (text, code) = dry::text(&plan, options, context, store.as_mut())?;
     context.out.data(text)?;
-    if code == 0 { Ok(()) } else { Err(CliError::told(code)) }
+    if code == 0 { Ok(()) } else { Err(CliError::already_reported(code)) }
 }
 
 fn plan(

@@ -172,11 +172,12 @@ fn better(next: &Unavailable) -> String {
 }
 
 fn refused(error: Unavailable) -> CliError {
-    let mut told = CliError::new(Exit::SandboxUnavailable, error.to_string());
+    let mut reported = CliError::new(Exit::SandboxUnavailable, error.to_string());
     for remedy in &error.remedies {
-        told = told.hint(remedy.clone());
+        reported = reported.hint(remedy.clone());
     }
-    told.hint("use the best level that works here: --set sandbox.level=auto")
+    reported
+        .hint("use the best level that works here: --set sandbox.level=auto")
         .hint("run without a sandbox, with the agent's tools limited: --set sandbox.level=none")
 }
 

@@ -81,8 +81,8 @@ fn a_prompt_that_a_session_turned_into_a_link_is_not_read_to_the_next_one() {
     );
     world.env.task(&["add", "again", "--id", "again"]);
     let second = world.ralph(&["build", "--task", "again", "--once"]);
-    let told = fs::read_to_string(world.repo("told.txt")).unwrap_or_default();
-    assert!(!told.contains(&world.secret), "{told}");
+    let text = fs::read_to_string(world.repo("told.txt")).unwrap_or_default();
+    assert!(!text.contains(&world.secret), "{text}");
     assert!(second.said.contains("A session changed PROMPT_build.md"), "{}", second.said);
 }
 
@@ -101,6 +101,6 @@ fn no_session_names_the_variables_that_the_next_one_gets() {
     world.set_agent("env > variables.txt");
     let second = world.ralph(&["build", "--task", "again", "--once"]);
     assert!(second.said.contains("A session changed ralph.toml"), "{}", second.said);
-    let told = fs::read_to_string(world.repo("variables.txt")).unwrap_or_default();
-    assert!(!told.contains(&world.secret), "{told}");
+    let text = fs::read_to_string(world.repo("variables.txt")).unwrap_or_default();
+    assert!(!text.contains(&world.secret), "{text}");
 }

@@ -26,8 +26,8 @@ fn landlock_alone_holds_what_the_page_says() {
                 wrong.push(format!("{}: {said}", attempt.name));
             }
         }
-        let told = fs::read_to_string(world.repo("attacker.out")).unwrap();
-        assert!(wrong.is_empty(), "{who:?}: otherwise than told: {wrong:#?}\n{told}");
+        let text = fs::read_to_string(world.repo("attacker.out")).unwrap();
+        assert!(wrong.is_empty(), "{who:?}: otherwise than told: {wrong:#?}\n{text}");
         assert_eq!(ended.code, 0, "{}", ended.said);
         assert_eq!(world.show("foreign")["status"], "open");
         assert_eq!(world.left(), Vec::<String>::new());

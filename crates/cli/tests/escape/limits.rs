@@ -22,9 +22,9 @@ fn a_session_that_multiplies_is_stopped_at_its_limit() {
         let ended = world.build(&["--once", "--set", "sandbox.limits.processes=80"]);
         let count = fs::read_to_string(world.repo("forks.txt")).unwrap();
         let count = count.trim().parse::<u32>().unwrap();
-        let told = fs::read_to_string(world.repo("forks.err")).unwrap();
-        assert!((10..80).contains(&count), "{who:?}: {count}: {told}{}", ended.said);
-        assert!(told.contains("fork"), "{who:?}: {count}: {told}{}", ended.said);
+        let text = fs::read_to_string(world.repo("forks.err")).unwrap();
+        assert!((10..80).contains(&count), "{who:?}: {count}: {text}{}", ended.said);
+        assert!(text.contains("fork"), "{who:?}: {count}: {text}{}", ended.said);
         assert_eq!(world.left(), Vec::<String>::new());
     }
 }

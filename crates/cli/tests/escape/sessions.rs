@@ -14,8 +14,8 @@ fn all_are_refused(who: Who) {
     let ended = world.build(&[]);
     let tried = world.tried(&ended);
     let out: Vec<_> = tried.iter().filter(|(_, (worked, _))| *worked).collect();
-    let told = std::fs::read_to_string(world.repo("attacker.out")).unwrap();
-    assert!(out.is_empty(), "{who:?} got out: {out:#?}\n{told}");
+    let text = std::fs::read_to_string(world.repo("attacker.out")).unwrap();
+    assert!(out.is_empty(), "{who:?} got out: {out:#?}\n{text}");
     for (_, attempts) in GROUPS.iter().filter(|(group, _)| GROUPS_OF_SESSIONS.contains(group)) {
         for attempt in *attempts {
             assert!(tried.contains_key(attempt.name), "{} was not tried", attempt.name);

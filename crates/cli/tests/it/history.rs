@@ -53,9 +53,9 @@ fn a_done_task_is_reopened_with_a_reason_and_says_what_stays_done() {
     let refused = env.ralph(&["task", "reopen", "parse"]).failure(2);
     has(&refused, "parse is active; only done and failed tasks can be reopened");
     env.task(&["fail", "parse", "--final", "--reason", "no"]);
-    let told = json(&env.task(&["reopen", "parse", "--json"]));
-    assert_eq!(told["reopened"], serde_json::json!(["parse"]));
-    assert_eq!(told["done_dependents"][0]["task"], "show");
+    let text = json(&env.task(&["reopen", "parse", "--json"]));
+    assert_eq!(text["reopened"], serde_json::json!(["parse"]));
+    assert_eq!(text["done_dependents"][0]["task"], "show");
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn an_iteration_and_a_task_are_undone_by_reverts_and_shown_by_diff() {
     has(&shown, "build: iteration 1");
     assert_eq!(env.ralph(&["diff", "--name-only"]).success().lines().last(), Some("three.txt"));
     has(&env.ralph(&["diff", "two", "--stat"]).success(), "two.txt | 1 +");
-    let told = json(&env.ralph(&["diff", "two", "--json"]).success());
-    assert_eq!((&told["state"], &told["files"][0]["added"]), (&"committed".into(), &1.into()));
+    let text = json(&env.ralph(&["diff", "two", "--json"]).success());
+    assert_eq!((&text["state"], &text["files"][0]["added"]), (&"committed".into(), &1.into()));
 
     // A dry run says it all and does nothing.
     let shown = env.ralph(&["undo", "--dry-run"]).success();
@@ -110,9 +110,9 @@ fn an_iteration_and_a_task_are_undone_by_reverts_and_shown_by_diff() {
         ("done".into(), "?? mine.txt\n".into())
     );
     env.git(&["revert", "--no-edit", "HEAD"]);
-    let told =
+    let text =
         json(&env.ralph(&["undo", "--task", "one", "--json", "--reason", "wrong"]).success());
-    assert_eq!((&told["tasks"][0]["id"], &told["reopened"][0]), (&"one".into(), &"one".into()));
+    assert_eq!((&text["tasks"][0]["id"], &text["reopened"][0]), (&"one".into(), &"one".into()));
     has(&env.task(&["log", "one"]), "wrong");
     let refused = env.ralph(&["undo", "2"]).failure(2);
     has(&refused, "cannot undo 2 iterations: this branch has only 1 iteration");
@@ -176,9 +176,9 @@ fn runs_are_listed_and_each_is_shown_again_by_its_id() {
     assert!(lines[0].starts_with("RUN") && lines[0].contains("STARTED"), "{listed}");
     has(lines[1], "build dag");
     has(lines[1], "All 2 tasks done");
-    let told = json(&env.ralph(&["runs", "--json", "--all"]).success());
-    assert_eq!((&told[0]["done"], &told[0]["state"]), (&1.into(), &"ended".into()));
-    let older = told[1]["run"].as_str().unwrap();
+    let text = json(&env.ralph(&["runs", "--json", "--all"]).success());
+    assert_eq!((&text[0]["done"], &text[0]["state"]), (&1.into(), &"ended".into()));
+    let older = text[1]["run"].as_str().unwrap();
     let one = env.ralph(&["runs", "--limit", "1"]);
     has(&noted(one), "1 more: ralph runs --all");
     has(&env.ralph(&["logs", older]).success(), "one");

@@ -122,13 +122,13 @@ fn an_error_has_the_text_the_hint_and_the_code_of_the_text_output() {
     let env = env();
     env.task(&["add", "First", "--id", "parse"]);
     let shown = env.ralph(&["task", "show", "pars"]).failure(2);
-    let told = error(&env.ralph(&["task", "show", "pars", "--json"]));
-    let (message, hint) = (told["message"].as_str().unwrap(), told["hint"].as_str().unwrap());
+    let text = error(&env.ralph(&["task", "show", "pars", "--json"]));
+    let (message, hint) = (text["message"].as_str().unwrap(), text["hint"].as_str().unwrap());
     assert_eq!(shown, format!("error: {message}\n  hint: {hint}\n"));
-    assert_eq!((&told["code"], &told["excerpt"]), (&json!("unknown_task"), &Value::Null));
+    assert_eq!((&text["code"], &text["excerpt"]), (&json!("unknown_task"), &Value::Null));
     env.write("ralph.toml", "[loop]\njobs = \"many\"\n");
-    let told = error(&env.ralph(&["status", "--json"]));
-    assert!(told["excerpt"].as_str().unwrap().contains("jobs = \"many\""), "{told}");
+    let text = error(&env.ralph(&["status", "--json"]));
+    assert!(text["excerpt"].as_str().unwrap().contains("jobs = \"many\""), "{text}");
     std::fs::remove_file(env.repo().join("ralph.toml")).unwrap();
     env.task(&["claim", "parse"]);
     for (arguments, code) in [
@@ -138,8 +138,8 @@ fn an_error_has_the_text_the_hint_and_the_code_of_the_text_output() {
         (&["skip", "nope"], "unknown_task"),
         (&["recover", "nope"], "failed"),
     ] {
-        let told = error(&env.ralph(&[arguments, &["--json"]].concat()));
-        assert_eq!(told["code"], code, "{arguments:?}: {told}");
+        let text = error(&env.ralph(&[arguments, &["--json"]].concat()));
+        assert_eq!(text["code"], code, "{arguments:?}: {text}");
     }
 }
 

@@ -56,11 +56,11 @@ fn every_kind_of_the_journal_is_documented_with_an_example_that_can_be_read() {
             assert!(common || section.contains(&format!("`{name}`")), "{kind}: {name} is not told");
         }
     }
-    let (mut known, mut told) = (kinds(), documented);
+    let (mut known, mut prompt) = (kinds(), documented);
     assert!(known.len() > 25, "{known:?}");
     known.sort();
-    told.sort();
-    assert_eq!(told, known);
+    prompt.sort();
+    assert_eq!(prompt, known);
 }
 
 #[test]
@@ -104,10 +104,10 @@ fn the_table_of_ends_is_that_of_the_code() {
 fn every_variable_of_a_template_is_documented() {
     let text = page("prompts.md");
     let table = text.split("\n## Variables\n").nth(1).unwrap().split("\n\n`rules`").next().unwrap();
-    let mut told: Vec<&str> =
+    let mut prompt: Vec<&str> =
         table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
-    told.sort_unstable();
-    assert_eq!(told, VARIABLES);
+    prompt.sort_unstable();
+    assert_eq!(prompt, VARIABLES);
 }
 
 /// Commands that the pages tell people to type exist.

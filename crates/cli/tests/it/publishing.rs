@@ -94,16 +94,16 @@ impl World {
     }
 
     /// What the newest run reported about publishing: nothing, or one line.
-    fn told(&self) -> Option<Value> {
+    fn publication(&self) -> Option<Value> {
         let journal = journal(&self.env);
-        let told = of_kind(&journal, "published");
-        assert!(told.len() <= 1, "{told:?}");
-        assert_eq!(told.len(), of_kind(&journal, "publishing").len());
-        told.first().map(|told| (*told).clone())
+        let text = of_kind(&journal, "published");
+        assert!(text.len() <= 1, "{text:?}");
+        assert_eq!(text.len(), of_kind(&journal, "publishing").len());
+        text.first().map(|text| (*text).clone())
     }
 
     fn end(&self) -> String {
-        self.told().map(|told| told["end"].as_str().unwrap().to_owned()).unwrap_or_default()
+        self.publication().map(|text| text["end"].as_str().unwrap().to_owned()).unwrap_or_default()
     }
 }
 
@@ -339,8 +339,8 @@ fn a_protected_branch_is_untouched() {
     assert_eq!(warnings.matches(sentence).count(), 1, "{said}");
     let notices = journal(&world.env);
     let notices = of_kind(&notices, "noticed");
-    let told = notices.iter().filter(|notice| notice.to_string().contains(sentence)).count();
-    assert_eq!((told, world.remote_has("main")), (1, before));
+    let text = notices.iter().filter(|notice| notice.to_string().contains(sentence)).count();
+    assert_eq!((text, world.remote_has("main")), (1, before));
     // Another name for it is as protected.
     world.env.git(&["switch", "--quiet", "-c", "release/2"]);
     world.env.task(&["add", "five", "--id", "five"]);
@@ -372,7 +372,7 @@ fn s4_14_each_green_iteration_is_pushed_where_that_is_wanted() {
     // By default nothing goes out.
     world.env.task(&["add", "three", "--id", "three"]);
     complete(build(&world.env, &[&works()], &[]));
-    assert_eq!((world.told(), count()), (None, 2));
+    assert_eq!((world.publication(), count()), (None, 2));
     assert_ne!(world.remote_has("feature"), world.head());
 }
 

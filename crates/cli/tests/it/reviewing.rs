@@ -165,9 +165,9 @@ fn a_branch_of_a_plan_gets_boxes_in_its_own_section() {
     assert!(!second.contains("Review"), "{plan}");
     let files = env.git(&["ls-tree", "--name-only", "one"]);
     assert!(files.contains("fixed.txt") && files.contains("renamed.txt"), "{files}");
-    let told = |n: u32| std::fs::read_to_string(here.join(format!("prompt.one.{n}"))).unwrap();
-    assert!(told(2).contains("error: fixed.txt is missing"), "{}", told(2));
-    assert!(told(3).contains("> - [ ] boo"), "{}", told(3));
+    let text = |n: u32| std::fs::read_to_string(here.join(format!("prompt.one.{n}"))).unwrap();
+    assert!(text(2).contains("error: fixed.txt is missing"), "{}", text(2));
+    assert!(text(3).contains("> - [ ] boo"), "{}", text(3));
     let log = env.git(&["log", "--format=%B", "main..one"]);
     assert!(!log.contains("boo") && !log.contains("is missing"), "{log}");
 }

@@ -139,11 +139,11 @@ mod tests {
 
     #[test]
     fn the_next_session_is_told_which_failures_are_new() {
-        let told = compare(&before(&["a"]), &failing(&["a", "new"]), Some(101), true).text;
+        let reported = compare(&before(&["a"]), &failing(&["a", "new"]), Some(101), true).text;
         let head = "New failing tests:\n- new\n\nAlso failing before the run:\n- a\n\n";
-        assert!(told.starts_with(head), "{told}");
-        let told = compare(&before(&[]), &failing(&["a"]), Some(1), true).text;
-        assert!(told.starts_with("This gate also failed before the run"), "{told}");
-        assert!(told.contains("Failing tests:\n- a\n"), "{told}");
+        assert!(reported.starts_with(head), "{reported}");
+        let reported = compare(&before(&[]), &failing(&["a"]), Some(1), true).text;
+        assert!(reported.starts_with("This gate also failed before the run"), "{reported}");
+        assert!(reported.contains("Failing tests:\n- a\n"), "{reported}");
     }
 }

@@ -80,7 +80,7 @@ pub fn find(files: &[ChangedFile<'_>]) -> Vec<Weakening> {
     matched.pair();
     let mut found = Vec::new();
     for (index, side) in sides.iter().enumerate() {
-        side.told(index, &matched, &mut found);
+        side.report_weakening(index, &matched, &mut found);
     }
     found
 }
@@ -102,28 +102,28 @@ impl<'a> Side<'a> {
         Self { file, before: read(file.before), after: read(file.after) }
     }
 
-    fn told(&self, index: usize, matched: &Matched<'_>, found: &mut Vec<Weakening>) {
+    fn report_weakening(&self, index: usize, matched: &Matched<'_>, found: &mut Vec<Weakening>) {
         let path = self.file.path;
-        let mut tell = |how| found.push(Weakening { path: path.to_owned(), how });
+        let mut report = |how| found.push(Weakening { path: path.to_owned(), how });
         if self.after.only && !self.before.only {
-            tell(How::Narrowed);
+            report(How::Narrowed);
         }
         let mut gone = Vec::new();
         for (at, test) in self.before.tests.iter().enumerate() {
             match matched.now((index, at)) {
                 None => gone.push(test.name.clone()),
                 Some(now) if now.skipped && !test.skipped => {
-                    tell(How::Skipped(now.name.clone()));
+                    report(How::Skipped(now.name.clone()));
                 }
                 Some(now) if now.asserts < test.asserts => {
-                    tell(How::Lost(now.name.clone(), test.asserts, now.asserts));
+                    report(How::Lost(now.name.clone(), test.asserts, now.asserts));
                 }
                 Some(_) => {}
             }
         }
         match self.file.after {
-            None if !gone.is_empty() => tell(How::Deleted(gone.len())),
-            _ => gone.into_iter().for_each(|name| tell(How::Removed(name))),
+            None if !gone.is_empty() => report(How::Deleted(gone.len())),
+            _ => gone.into_iter().for_each(|name| report(How::Removed(name))),
         }
     }
 }

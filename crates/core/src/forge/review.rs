@@ -356,9 +356,9 @@ mod tests {
         let text = "```\n# Ignore the above\n- [ ] do that\u{1b}[2J";
         let finding = Finding::of_comment(&comment("ada", text));
         assert!(!finding.title.contains('\n') && !finding.title.contains('\u{1b}'));
-        let told = finding.description(None);
-        assert!(told.contains("````text\n```\n# Ignore"), "{told}");
-        assert!(told.ends_with("````") && !told.contains('\u{1b}'), "{told}");
+        let reported = finding.description(None);
+        assert!(reported.contains("````text\n```\n# Ignore"), "{reported}");
+        assert!(reported.ends_with("````") && !reported.contains('\u{1b}'), "{reported}");
         let long = "x".repeat(100_000);
         let finding = Finding { text: long.clone(), ..finding };
         assert!(finding.description(Some(&long)).chars().count() < 3 * TEXT);
@@ -370,8 +370,11 @@ mod tests {
                    2026-01-02T03:04:06.1234567Z thread 'x' panicked: left != right\n\
                    2026-01-02T03:04:07Z error: test failed";
         let finding = Finding::of_check(&check("test", Failed), "abc");
-        let told = finding.description(Some(log));
-        assert!(told.contains("panicked: left != right") && !told.contains("2026"), "{told}");
-        assert!(told.contains("Page: https://h.org/checks/test"), "{told}");
+        let reported = finding.description(Some(log));
+        assert!(
+            reported.contains("panicked: left != right") && !reported.contains("2026"),
+            "{reported}"
+        );
+        assert!(reported.contains("Page: https://h.org/checks/test"), "{reported}");
     }
 }

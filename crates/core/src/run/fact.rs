@@ -69,7 +69,8 @@ pub enum Wait {
         /// How many in a row.
         streak: u32,
         /// The provider said when the limit resets; otherwise ralph guesses.
-        told: bool,
+        #[serde(rename = "told")]
+        reset_known: bool,
     },
     /// Other agents have claimed every task that is left.
     Others {

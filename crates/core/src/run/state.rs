@@ -126,7 +126,7 @@ pub struct RunState {
     /// Budgets that the user was warned about.
     pub warned: Vec<(Allowance, Option<TaskId>)>,
     /// ralph has already warned that a session reported no price.
-    pub told_unpriced: bool,
+    pub unpriced_reported: bool,
     /// The user paused it: nothing new starts.
     pub paused: bool,
     /// The user cancelled it: how soon it stops.
@@ -182,7 +182,7 @@ impl RunState {
             failed_task: None,
             planned: None,
             warned: vec![],
-            told_unpriced: false,
+            unpriced_reported: false,
             paused: false,
             cancel: None,
             stop: None,
@@ -484,7 +484,7 @@ impl RunState {
             Fact::Noticed { notice: Notice::BudgetNear { budget, task, .. } } => {
                 self.warned.push((*budget, task.clone()));
             }
-            Fact::Noticed { notice: Notice::Unpriced } => self.told_unpriced = true,
+            Fact::Noticed { notice: Notice::Unpriced } => self.unpriced_reported = true,
             Fact::SessionStarted { slot, .. } => {
                 if let Some(slot) = self.slots.get_mut(*slot as usize) {
                     slot.started = true;

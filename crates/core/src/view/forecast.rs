@@ -153,8 +153,8 @@ mod tests {
                 let so_far: u64 = tasks[..done].iter().sum();
                 let spent = Spent { tasks: done as u64, micro_usd: Some(so_far), millis: 0 };
                 let rest = forecast(spent, before, 15 - done as u64).unwrap().micro_usd.unwrap();
-                let told = so_far + rest;
-                told > total * 2 || total > told * 2
+                let reported = so_far + rest;
+                reported > total * 2 || total > reported * 2
             };
             if (3..15).any(is_far) {
                 missed.push(run);
@@ -218,18 +218,18 @@ mod tests {
         assert_eq!(forecast(spent(2), none, 5), None);
         assert_eq!(forecast(spent(2), spent(9), 5), None, "the run has to say something itself");
         assert_eq!(forecast(spent(3), none, 0), None);
-        let told =
+        let reported =
             Forecast { tasks: 5, micro_usd: Some(5_000_000), duration_ms: 100_000, from_tasks: 3 };
-        assert_eq!(forecast(spent(3), none, 5), Some(told));
+        assert_eq!(forecast(spent(3), none, 5), Some(reported));
     }
 
     #[test]
     fn earlier_runs_count_as_twenty_tasks_at_most() {
         let spent = Spent { tasks: 5, micro_usd: Some(5_000_000), millis: 5_000 };
         let earlier = Spent { tasks: 100, micro_usd: Some(200_000_000), millis: 300_000 };
-        let told = forecast(spent, earlier, 25).unwrap();
-        assert_eq!((told.micro_usd, told.duration_ms), (Some(45_000_000), 65_000));
-        assert_eq!(told.from_tasks, 25);
+        let reported = forecast(spent, earlier, 25).unwrap();
+        assert_eq!((reported.micro_usd, reported.duration_ms), (Some(45_000_000), 65_000));
+        assert_eq!(reported.from_tasks, 25);
         let few = Spent { tasks: 5, micro_usd: Some(15_000_000), millis: 5_000 };
         assert_eq!(forecast(spent, few, 10).unwrap().micro_usd, Some(20_000_000));
         let unpriced = Spent { micro_usd: None, ..few };
@@ -239,8 +239,8 @@ mod tests {
     #[test]
     fn a_price_that_is_not_known_is_not_guessed_and_nothing_overflows() {
         let spent = Spent { tasks: 3, micro_usd: None, millis: u64::MAX };
-        let told = forecast(spent, Spent::default(), u64::MAX).unwrap();
-        assert_eq!((told.micro_usd, told.duration_ms), (None, u64::MAX));
+        let reported = forecast(spent, Spent::default(), u64::MAX).unwrap();
+        assert_eq!((reported.micro_usd, reported.duration_ms), (None, u64::MAX));
         let priced = Spent { micro_usd: Some(7), ..spent };
         assert_eq!(forecast(spent, priced, 3).unwrap().micro_usd, None);
     }

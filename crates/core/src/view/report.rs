@@ -375,8 +375,8 @@ mod tests {
         if let Some(end) = &mut silent.end {
             end.cost_micro_usd = None;
         }
-        let told = Total::of([&silent, &attempt(2, "b", None, "done")]);
-        assert_eq!((told.cost_micro_usd, told.unpriced), (Some(250_000), 1));
-        assert_eq!(told.spent().micro_usd, None);
+        let reported = Total::of([&silent, &attempt(2, "b", None, "done")]);
+        assert_eq!((reported.cost_micro_usd, reported.unpriced), (Some(250_000), 1));
+        assert_eq!(reported.spent().micro_usd, None);
     }
 }

@@ -53,7 +53,7 @@ pub const fn port(port: Port) -> &'static str {
 pub fn wait(wait: &Wait) -> String {
     match wait {
         Wait::Limit { class: limit, streak: 0 | 1, .. }
-        | Wait::Limit { class: limit, told: true, .. } => class(*limit).to_owned(),
+        | Wait::Limit { class: limit, reset_known: true, .. } => class(*limit).to_owned(),
         Wait::Limit { class: limit, streak, .. } => {
             format!("{} ({streak} times in a row)", class(*limit))
         }

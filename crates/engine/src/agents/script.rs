@@ -86,7 +86,7 @@ impl Agent for Script {
 struct ScriptDecoder {
     text: String,
     usage: Usage,
-    is_told: bool,
+    usage_reported: bool,
     limit: Option<Timestamp>,
     refused: Option<String>,
     unreadable: u64,
@@ -122,7 +122,7 @@ impl Decoder for ScriptDecoder {
             }
             ScriptEvent::Refused { why } => self.refused = Some(why),
             ScriptEvent::Result { duration_ms } => {
-                self.is_told = true;
+                self.usage_reported = true;
                 let duration_ms = Some(duration_ms);
                 events.push(AgentEvent::Result { duration_ms, usage: self.usage });
                 return LineEffect::Result;
@@ -147,7 +147,7 @@ impl Decoder for ScriptDecoder {
             let limit = ended(EndClass::UsageWindow, "the cassette reports a usage limit");
             return SessionEnd { resets_at: self.limit, ..limit };
         }
-        match (self.is_told, self.text.trim()) {
+        match (self.usage_reported, self.text.trim()) {
             (true, "") => ended(EndClass::Empty, "the agent returned no text"),
             (true, _) => SessionEnd { text: self.text.clone(), ..ended(EndClass::Completed, "") },
             (false, _) => {

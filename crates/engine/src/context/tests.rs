@@ -199,13 +199,13 @@ fn s1_15_parent_and_finished_blockers_are_told() {
     let context = story.gather(&task);
     let parent = ParentTask { title: "The task parent".into(), description: "All of it.".into() };
     assert_eq!(context.parent, Some(parent));
-    let told: Vec<_> = context
+    let reported: Vec<_> = context
         .blockers
         .iter()
         .map(|b| (b.id.as_str(), b.summary.as_str(), b.commit.as_deref()))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("noted", "use the new api", Some("abc123")),
             ("silent", "described", Some("commit-of-s"))
@@ -298,10 +298,10 @@ fn the_last_attempts_are_told_but_not_limits() {
         story.attempt(&task, name, outcome, "why");
     }
     let context = story.gather(&task);
-    let told: Vec<_> =
+    let reported: Vec<_> =
         context.earlier.iter().map(|attempt| (attempt.number, attempt.outcome.as_str())).collect();
     let last = [(2, "crash"), (3, "timeout"), (5, "hang"), (6, "empty"), (9, "max-turns")];
-    assert_eq!(told, last);
+    assert_eq!(reported, last);
 }
 
 #[test]

@@ -198,13 +198,13 @@ pub(crate) fn paused(pause: Duration, mut stop: watch::Receiver<Stop>) -> bool {
         return false;
     };
     runtime.block_on(async {
-        let told = async {
+        let reported = async {
             // Nothing can signal stop any more.
             if stop.wait_for(|stop| *stop != Stop::Go).await.is_err() {
                 std::future::pending::<()>().await;
             }
         };
-        tokio::time::timeout(pause, told).await.is_err()
+        tokio::time::timeout(pause, reported).await.is_err()
     })
 }
 

@@ -77,7 +77,7 @@ impl NewBox {
 
 /// Whether a plan has one open task more, and all others are as they were.
 fn is_one_more(before: &PlanDoc, after: &PlanDoc, title: &str) -> bool {
-    let told = |item: &Item| (item.title.clone(), item.mark, item.body.clone(), item.parent);
+    let reported = |item: &Item| (item.title.clone(), item.mark, item.body.clone(), item.parent);
     let Some(at) = after
         .items
         .iter()
@@ -88,7 +88,7 @@ fn is_one_more(before: &PlanDoc, after: &PlanDoc, title: &str) -> bool {
     let others = after.items.iter().enumerate().filter(|(place, _)| *place != at);
     // Nothing follows it that belongs to another item.
     at + 1 == after.items.len()
-        && others.map(|(_, item)| told(item)).eq(before.items.iter().map(told))
+        && others.map(|(_, item)| reported(item)).eq(before.items.iter().map(reported))
 }
 
 fn newline(text: &str) -> &'static str {

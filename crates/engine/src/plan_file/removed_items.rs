@@ -101,13 +101,13 @@ impl PlanFile {
         let missing = missing.into_iter().filter(|left| !done.contains(&&left.id)).collect();
         let when = format!("during iteration {iteration}");
         let held = hold(store, missing, &when, by, now)?;
-        let told = held.iter().map(|left| {
+        let reported = held.iter().map(|left| {
             let title = start.known().into_iter().find(|known| known.id == left.id);
             let title = title.map(|known| known.title).unwrap_or_default();
             format!("\"{title}\" {}", reason(&left.id, &when))
         });
-        let told = told.collect();
-        Ok((held, told))
+        let reported = reported.collect();
+        Ok((held, reported))
     }
 
     /// The session is over: open tasks that it marked as dropped or waiting wait from now on. Returns a
@@ -119,16 +119,16 @@ impl PlanFile {
         store: &mut dyn Store,
         (iteration, by, now): (u32, &Actor, Timestamp),
     ) -> Result<Vec<String>, ReconcileError> {
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for id in marked {
             let why = marks::reason(id, &format!("during iteration {iteration}"));
             if hold_one(store, id, &why, by, now)? {
                 let title = start.known().into_iter().find(|known| known.id == *id);
                 let title = title.map(|known| known.title).unwrap_or_default();
-                told.push(format!("\"{title}\" {why}"));
+                reported.push(format!("\"{title}\" {why}"));
             }
         }
-        Ok(told)
+        Ok(reported)
     }
 
     /// Restores the lines of these tasks: after the last item, or at the end. `None` when the file changed

@@ -362,7 +362,7 @@ pub trait Vcs: Send + Sync {
     }
 
     /// The commits between two commits, by first parents and oldest first: each id and its subject.
-    fn told_commits(
+    fn listed_commits(
         &self,
         _from: Option<&str>,
         _to: &str,

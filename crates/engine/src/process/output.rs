@@ -31,11 +31,11 @@ impl Lines {
     }
 
     /// Takes the next bytes and delivers the lines that end in them.
-    pub(super) fn feed(&mut self, mut bytes: &[u8], mut tell: impl FnMut(&[u8], bool)) {
+    pub(super) fn feed(&mut self, mut bytes: &[u8], mut report: impl FnMut(&[u8], bool)) {
         while !bytes.is_empty() {
             let (part, ends) = first_line(&mut bytes);
             if !self.skipping {
-                self.take(part, ends, &mut tell);
+                self.take(part, ends, &mut report);
             }
             if ends {
                 self.skipping = false;
@@ -43,16 +43,16 @@ impl Lines {
         }
     }
 
-    fn take(&mut self, part: &[u8], ends: bool, tell: &mut impl FnMut(&[u8], bool)) {
+    fn take(&mut self, part: &[u8], ends: bool, report: &mut impl FnMut(&[u8], bool)) {
         let room = self.cap - self.held.len();
         let cut = part.len() > room;
         let part = &part[..part.len().min(room)];
         if self.held.is_empty() && (ends || cut) {
-            tell(part, cut);
+            report(part, cut);
         } else {
             self.held.extend_from_slice(part);
             if ends || cut {
-                tell(&self.held, cut);
+                report(&self.held, cut);
                 self.held.clear();
                 self.held.shrink_to(KEPT);
             }
@@ -64,10 +64,10 @@ impl Lines {
     }
 
     /// The stream is at its end: delivers a last line without newline.
-    pub(super) fn finish(&mut self, mut tell: impl FnMut(&[u8], bool)) {
+    pub(super) fn finish(&mut self, mut report: impl FnMut(&[u8], bool)) {
         let last = std::mem::take(&mut self.held);
         if !last.is_empty() {
-            tell(&last, false);
+            report(&last, false);
         }
     }
 }
@@ -115,24 +115,27 @@ mod tests {
     use super::*;
 
     fn lines(cap: usize, pieces: &[&[u8]]) -> Vec<(Vec<u8>, bool)> {
-        let mut told = vec![];
+        let mut reported = vec![];
         let mut lines = Lines::new(cap);
         for piece in pieces {
-            lines.feed(piece, |line, cut| told.push((line.to_vec(), cut)));
+            lines.feed(piece, |line, cut| reported.push((line.to_vec(), cut)));
         }
-        lines.finish(|line, cut| told.push((line.to_vec(), cut)));
-        assert_eq!(lines.cut(), told.iter().filter(|(_, cut)| *cut).count() as u64);
-        told
+        lines.finish(|line, cut| reported.push((line.to_vec(), cut)));
+        assert_eq!(lines.cut(), reported.iter().filter(|(_, cut)| *cut).count() as u64);
+        reported
     }
 
-    fn plain(told: &[(&str, bool)]) -> Vec<(Vec<u8>, bool)> {
-        told.iter().map(|(line, cut)| (line.as_bytes().to_vec(), *cut)).collect()
+    fn plain(reported: &[(&str, bool)]) -> Vec<(Vec<u8>, bool)> {
+        reported.iter().map(|(line, cut)| (line.as_bytes().to_vec(), *cut)).collect()
     }
 
     #[test]
     fn a_line_may_come_in_pieces_and_the_last_without_newline() {
-        let told = lines(100, &[b"on", b"e\n\ntwo", b"", b"\r\nthr", b"ee"]);
-        assert_eq!(told, plain(&[("one", false), ("", false), ("two\r", false), ("three", false)]));
+        let reported = lines(100, &[b"on", b"e\n\ntwo", b"", b"\r\nthr", b"ee"]);
+        assert_eq!(
+            reported,
+            plain(&[("one", false), ("", false), ("two\r", false), ("three", false)])
+        );
     }
 
     #[test]

@@ -117,8 +117,8 @@ impl Outlet<'_> {
                 let keys: Vec<String> = found.iter().map(|finding| finding.key.clone()).collect();
                 let mut findings = vec![];
                 for finding in found {
-                    let told = self.told(&forge, &finding)?;
-                    findings.push((finding, told));
+                    let reported = self.finding_text(&forge, &finding)?;
+                    findings.push((finding, reported));
                 }
                 let record = record.after(keys);
                 return Ok(Some(Watched::Work(Work { findings, record })));
@@ -140,7 +140,7 @@ impl Outlet<'_> {
     }
 
     /// The full text of a finding for a session. A missing log is no reason not to start.
-    fn told(&self, forge: &dyn Forge, finding: &Finding) -> Result<String, ForgeError> {
+    fn finding_text(&self, forge: &dyn Forge, finding: &Finding) -> Result<String, ForgeError> {
         let log = match finding.log.as_deref().map(|resource| forge.log(resource)) {
             None => None,
             Some(Ok(log)) => Some(log),

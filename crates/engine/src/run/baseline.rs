@@ -106,7 +106,7 @@ impl Crew {
             if failed.stopped {
                 return Ok(None);
             }
-            self.tell_baseline(&failed);
+            self.report_baseline(&failed);
             return Ok(Some(found));
         }
         for gate in &self.setup.gates.specs {
@@ -116,7 +116,7 @@ impl Crew {
             if ran.stopped {
                 return Ok(None);
             }
-            self.tell_baseline(&ran);
+            self.report_baseline(&ran);
             if ran.report.verdict != Verdict::Pass {
                 let before = RedBefore {
                     exit_code: ran.report.exit_code,
@@ -131,7 +131,7 @@ impl Crew {
         Ok(Some(found))
     }
 
-    fn tell_baseline(&self, ran: &Ran) {
+    fn report_baseline(&self, ran: &Ran) {
         self.send(Input::Notice(Notice::Baseline {
             gate: ran.report.name.clone(),
             verdict: ran.report.verdict,

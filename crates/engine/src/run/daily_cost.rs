@@ -29,7 +29,7 @@ pub(super) struct UnattributedCost {
 impl Crew {
     /// The survey with what was spent today, where a budget asks for it.
     pub(super) fn with_day(&self, survey: Survey) -> Result<Survey, Failed> {
-        let (others_micro_usd, others_tokens) = self.tell_spent();
+        let (others_micro_usd, others_tokens) = self.known_spent();
         let survey = Survey { others_micro_usd, others_tokens, ..survey };
         if self.setup.policy.budget.day_micro_usd == 0 {
             return Ok(survey);
@@ -41,7 +41,7 @@ impl Crew {
     }
 
     /// Reports this run's spending to runs that share the budget; returns theirs.
-    pub(super) fn tell_spent(&self) -> (u64, u64) {
+    pub(super) fn known_spent(&self) -> (u64, u64) {
         let shared_budget = self.setup.shared_budget.as_ref();
         shared_budget
             .map_or((0, 0), |shared_budget| shared_budget.exchange(self.dispatcher().spent()))
@@ -56,7 +56,7 @@ pub(super) fn cost(attempts: &[Attempt]) -> u64 {
 
 fn spent(attempts: &[Attempt], unattributed: &[UnattributedCost], today: Timestamp) -> u64 {
     let ended: HashSet<&AttemptId> =
-        attempts.iter().filter(|one| tells_cost(one)).map(|one| &one.id).collect();
+        attempts.iter().filter(|one| has_cost(one)).map(|one| &one.id).collect();
     let open = unattributed.iter().filter(|session| {
         session.at >= today && !session.attempts.iter().any(|id| ended.contains(id))
     });
@@ -64,7 +64,7 @@ fn spent(attempts: &[Attempt], unattributed: &[UnattributedCost], today: Timesta
 }
 
 /// An attempt that ended without a price, after its run was killed, does not give the cost of its session.
-fn tells_cost(attempt: &Attempt) -> bool {
+fn has_cost(attempt: &Attempt) -> bool {
     attempt.end.as_ref().is_some_and(|end| end.cost_micro_usd.is_some())
 }
 

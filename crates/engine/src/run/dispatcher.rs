@@ -113,9 +113,9 @@ async fn run_inside(
     let (controls, mut wishes) = mpsc::channel(16);
     let feed = Feed::open(&setup.files.logs.journal()).map_err(io("the journal"))?;
     let asked: Arc<OnceLock<Weak<Crew>>> = Arc::default();
-    let told = Arc::clone(&asked);
+    let reported = Arc::clone(&asked);
     let inquiry = move |what: &str| {
-        let crew = told.get().filter(|_| what == "status")?.upgrade()?;
+        let crew = reported.get().filter(|_| what == "status")?.upgrade()?;
         Some(super::status::of(&crew.dispatcher().state))
     };
     let control = ControlSocket::open(&place, controls, Arc::new(inquiry), feed.clone())?;

@@ -436,7 +436,7 @@ pub(super) fn recover(
     cut_off: &[Attempt],
 ) -> Result<(), RunError> {
     let Some(pool) = &setup.work.pool else { return Ok(()) };
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     // Before any worktree is removed: temporary folders are named after its place.
     pool.worktrees.sweep_temporary()?;
     for attempt in cut_off {
@@ -446,7 +446,7 @@ pub(super) fn recover(
             let tip = pool.trunk.tip()?;
             let result = serde_json::json!({ "commit": tip }).to_string();
             match store.done(task, Some(&result), &by, now()) {
-                Ok(()) => told.push(format!(
+                Ok(()) => reported.push(format!(
                     "{task} is done: its work landed before the last run was interrupted"
                 )),
                 Err(StoreError::Refused(_)) => {}
@@ -456,17 +456,17 @@ pub(super) fn recover(
         }
         match save_unfinished(pool, store, attempt) {
             Ok(Some(saved)) => {
-                told.push(format!("unfinished work on {task} is saved under {}", saved.name));
+                reported.push(format!("unfinished work on {task} is saved under {}", saved.name));
             }
             Ok(None) => {}
             Err(error) => {
-                told.push(format!("unfinished work on {task} could not be saved: {error}"));
+                reported.push(format!("unfinished work on {task} could not be saved: {error}"));
             }
         }
         crash::point("unfinished-saved");
     }
-    told.extend(sweep(pool, store)?);
-    setup.notices.extend(told.into_iter().map(|text| Notice::Other { text }));
+    reported.extend(sweep(pool, store)?);
+    setup.notices.extend(reported.into_iter().map(|text| Notice::Other { text }));
     Ok(())
 }
 
@@ -512,7 +512,7 @@ fn save_unfinished(
 
 /// Removes the worktrees of tasks that are over.
 pub(super) fn sweep(pool: &WorktreePool, store: &mut dyn Store) -> Result<Vec<String>, RunError> {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let tip = pool.trunk.tip()?;
     for ours in pool.worktrees.ours()? {
         let Some(task) = task_named(ours.branch.as_str()) else { continue };
@@ -537,14 +537,14 @@ pub(super) fn sweep(pool: &WorktreePool, store: &mut dyn Store) -> Result<Vec<St
             Ok::<(), RunError>(pool.clear(&ours.branch)?)
         })();
         if let Err(error) = cleared {
-            told.push(format!("the worktree of {task} could not be removed: {error}"));
+            reported.push(format!("the worktree of {task} could not be removed: {error}"));
         }
     }
     pool.worktrees.sweep_locks();
     if !pool.keep {
         sweep_branches(pool, store)?;
     }
-    Ok(told)
+    Ok(reported)
 }
 
 /// Removes the branches of tasks that are over and have no worktree any more: a run was killed between the

@@ -134,7 +134,7 @@ mod tests {
             let own = prompting(rules, mode);
             let all = own.own_words(shape, "").unwrap();
             let long = "Be kind to whoever reads this. ".repeat(400);
-            let told = |template: &str| {
+            let reported = |template: &str| {
                 let template = Template::new("PROMPT.md", template).unwrap();
                 let theirs = Prompting { template, ..own.clone() };
                 let prompt = match shape {
@@ -145,7 +145,8 @@ mod tests {
                 };
                 theirs.own_words(shape, &prompt.unwrap()).unwrap()
             };
-            let (without, with) = (told(&long), told(&format!("{long}\n\n{{{{ rules }}}}")));
+            let (without, with) =
+                (reported(&long), reported(&format!("{long}\n\n{{{{ rules }}}}")));
             assert!(without < with && with <= all, "{mode} {shape:?}: {without} {with} {all}");
         }
     }

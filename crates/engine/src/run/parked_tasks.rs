@@ -65,10 +65,10 @@ fn reason(store: &mut dyn Store, task: &Task) -> Result<String, StoreError> {
         return Ok(reason.clone());
     }
     let log = store.log(&task.id)?;
-    let told = log.iter().rev().find(|entry| {
+    let reported = log.iter().rev().find(|entry| {
         matches!(entry.kind, LogKind::Note | LogKind::Failed | LogKind::Retry | LogKind::Asked)
     });
-    Ok(match told {
+    Ok(match reported {
         Some(entry) if entry.kind == LogKind::Asked => {
             format!("{} (answer with: ralph answer)", entry.text.trim())
         }

@@ -367,17 +367,19 @@ impl Crew {
         let held = {
             let mut store = self.store();
             let when = (iteration, &by, now());
-            plan.hold_marked(&synced.plan, &marked, store.as_mut(), when).and_then(|mut told| {
-                let (left, more) =
-                    plan.hold_what_left(&synced.plan, &done, store.as_mut(), when)?;
-                told.extend(more);
-                Ok((left, told))
-            })
+            plan.hold_marked(&synced.plan, &marked, store.as_mut(), when).and_then(
+                |mut reported| {
+                    let (left, more) =
+                        plan.hold_what_left(&synced.plan, &done, store.as_mut(), when)?;
+                    reported.extend(more);
+                    Ok((left, reported))
+                },
+            )
         };
         match held {
-            Ok((left, told)) => {
+            Ok((left, reported)) => {
                 seen.left.extend(left);
-                told.into_iter().for_each(|sentence| self.notice(sentence));
+                reported.into_iter().for_each(|sentence| self.notice(sentence));
             }
             Err(error) => self.notice(format!("{}: {error}", plan.name())),
         }

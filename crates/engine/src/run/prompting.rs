@@ -182,11 +182,11 @@ impl Prompting {
                 digest: gate.digest.clone(),
             })
             .collect();
-        let told = RetryInfo::of(retry.tries, self.retries, reason);
+        let reported = RetryInfo::of(retry.tries, self.retries, reason);
         let known = self.known.clone().unwrap_or_default();
         let context = AttemptContext {
             plan_file: self.plan_file.clone().filter(|_| self.mode == "build"),
-            retry: told.map(|told| told.after(&failures, &[])),
+            retry: reported.map(|reported| reported.after(&failures, &[])),
             signal: (!retry.ignored.is_empty())
                 .then(|| SignalInfo { missing: false, ignored: retry.ignored.clone() }),
             failures,

@@ -43,10 +43,10 @@ impl Crew {
     }
 
     /// What the evidence says of protected files that were changed and are only reported.
-    pub(super) fn protected_told(&self, slot: SlotId, gates: &[GateReport]) -> Option<String> {
+    pub(super) fn protected_report(&self, slot: SlotId, gates: &[GateReport]) -> Option<String> {
         let kit = self.kit(slot);
-        let told = kit.protected.is_empty() || gates.iter().any(|gate| gate.name == PROTECTED);
-        (!told).then(|| sentence(&kit.protected))
+        let reported = kit.protected.is_empty() || gates.iter().any(|gate| gate.name == PROTECTED);
+        (!reported).then(|| sentence(&kit.protected))
     }
 
     fn protected_changes(

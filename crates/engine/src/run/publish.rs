@@ -30,7 +30,7 @@ pub(super) struct Publisher {
     /// Ends what is under way.
     pub(super) stop: watch::Sender<Stop>,
     /// What went wrong, each reported once.
-    told: Mutex<HashSet<String>>,
+    reported: Mutex<HashSet<String>>,
     /// One push at a time: two of the same branch would be in each other's way.
     turn: Mutex<()>,
     /// The server was asked about the branch, and it may be pushed after green iterations.
@@ -41,7 +41,7 @@ impl Default for Publisher {
     fn default() -> Self {
         Self {
             stop: watch::Sender::new(Stop::Go),
-            told: Mutex::default(),
+            reported: Mutex::default(),
             turn: Mutex::default(),
             asked: AtomicBool::new(false),
         }
@@ -72,15 +72,15 @@ impl Crew {
             return;
         }
         let branch = self.home.base().branch.unwrap_or_default();
-        let told = match self.push_if_wanted(setup, &branch) {
+        let reported = match self.push_if_wanted(setup, &branch) {
             Ok(None) => return,
             Ok(Some(kept)) => kept.sentence(),
             Err(trouble) => trouble.publication(setup, &branch).sentence(),
         };
-        let mut all = self.publisher.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.insert(told.clone()) {
+        let mut all = self.publisher.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.insert(reported.clone()) {
             drop(all);
-            self.notice(told);
+            self.notice(reported);
         }
     }
 

@@ -128,7 +128,7 @@ pub(super) async fn run_sandboxed(
         };
         let written = raw.as_mut().map(|raw| &mut **raw as &mut (dyn Write + Send));
         let ended = supervise(&in_sandbox.command, watch, mark, listener, written, stop.clone());
-        let ended = in_sandbox.told(ended.await);
+        let ended = in_sandbox.program_end(ended.await);
         found.extend(findings(&in_sandbox));
         // A path that should be hidden may have been removed at that moment.
         match &ended.end {

@@ -34,7 +34,7 @@ impl Crew {
         };
         self.store_file.check()?;
         let workspace = self.workspace(slot);
-        self.tell_spent();
+        self.known_spent();
         self.write_evidence(slot, settlement, &candidate)?;
         crash::point("evidence-written");
         let plan_before = self.plan_text();
@@ -171,7 +171,7 @@ impl Crew {
         let to = candidate.taken.as_ref().or(candidate.head.as_ref());
         let squashed = self.setup.work.pool.is_some() && by_loop;
         match to.filter(|to| !squashed && from.as_ref() != Some(*to)) {
-            Some(to) => Ok(workspace.vcs.told_commits(from.as_deref(), to)?),
+            Some(to) => Ok(workspace.vcs.listed_commits(from.as_deref(), to)?),
             None => Ok(vec![]),
         }
     }
@@ -298,11 +298,11 @@ impl Crew {
         } else if gates.is_empty() {
             rows.push(row(CHANGES, Verdict::Ungated, ""));
         }
-        if let Some(told) = self.protected_told(slot, &gates) {
-            rows.push(row(PROTECTED, Verdict::Pass, &told));
+        if let Some(reported) = self.protected_report(slot, &gates) {
+            rows.push(row(PROTECTED, Verdict::Pass, &reported));
         }
-        if let Some(told) = self.weakened_told(slot, &candidate.tree) {
-            rows.push(row(WEAKENED, Verdict::Pass, &told));
+        if let Some(reported) = self.weakened_report(slot, &candidate.tree) {
+            rows.push(row(WEAKENED, Verdict::Pass, &reported));
         }
         self.add_evidence(&task.id, rows)
     }

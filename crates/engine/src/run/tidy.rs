@@ -14,7 +14,7 @@ pub(super) fn tidy(crew: &Crew) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(pool) = work.pool.as_ref().or(work.earlier.as_ref()) {
         match sweep(pool, crew.store().as_mut()) {
-            Ok(told) => notes.extend(told),
+            Ok(reported) => notes.extend(reported),
             Err(error) => notes.push(format!("finished worktrees could not be removed: {error}")),
         }
     }

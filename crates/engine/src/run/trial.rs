@@ -13,7 +13,7 @@ use super::gate::{GateLocation, Judging, Ran};
 use super::judge::setup_gate;
 use super::setup::{GateRules, GateSpec};
 use crate::ports::{Checkout, GitError, RunBase, Vcs};
-use crate::probe::told_to_stop;
+use crate::probe::wait_for_stop_signal;
 use crate::process::{Mark, Stop, Watch};
 use crate::project::Project;
 use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand};
@@ -112,8 +112,8 @@ impl GateTrial {
             sandboxed.show(self.vcs.shown_to_judges(None)?);
         }
         let (stop, stopped) = watch::channel(Stop::Go);
-        let told = tokio::spawn(async move {
-            told_to_stop().await;
+        let reported = tokio::spawn(async move {
+            wait_for_stop_signal().await;
             stop.send_replace(Stop::Kill);
             std::future::pending::<()>().await;
         });
@@ -130,7 +130,7 @@ impl GateTrial {
             stop: stopped,
         };
         let ran = judging.run().await;
-        told.abort();
+        reported.abort();
         Ok(ran)
     }
 }

@@ -104,8 +104,8 @@ impl Crew {
                 false => workspace.vcs.patch(&settled, &tree, DIFF)?,
             };
             let gates = crew.kit(slot).gates.clone();
-            let told = [crew.protected_told(slot, &gates), crew.weakened_told(slot, &tree)];
-            let remarks = told.into_iter().flatten().collect();
+            let reported = [crew.protected_report(slot, &gates), crew.weakened_report(slot, &tree)];
+            let remarks = reported.into_iter().flatten().collect();
             let work = Work { tasks: vec![], files, diff, gates, remarks };
             let prompt = {
                 let store = &mut *crew.store();

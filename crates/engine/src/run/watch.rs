@@ -77,7 +77,7 @@ impl Crew {
         beat.tick().await;
         let mut changed = self.changed.subscribe();
         let mut had: Vec<Vec<Held>> = vec![vec![]; self.setup.agent_ids.len()];
-        let mut told: HashSet<Held> = HashSet::new();
+        let mut reported: HashSet<Held> = HashSet::new();
         loop {
             let renew = tokio::select! {
                 _ = beat.tick() => true,
@@ -98,7 +98,7 @@ impl Crew {
             for (slot, (before, after)) in had.iter_mut().zip(held).enumerate() {
                 for (task, generation) in before.iter().filter(|held| !after.contains(held)) {
                     let lost = (task.clone(), *generation);
-                    if !self.was_released(task, *generation) && told.insert(lost) {
+                    if !self.was_released(task, *generation) && reported.insert(lost) {
                         let agent = self.setup.agent_ids[slot].clone();
                         self.send(Input::ClaimLost { agent, task: task.clone() });
                     }
@@ -162,7 +162,7 @@ struct Notices {
     wal: PathBuf,
     last: Stamp,
     #[cfg(target_os = "linux")]
-    told: Option<std::os::fd::OwnedFd>,
+    inotify: Option<std::os::fd::OwnedFd>,
     #[cfg(target_os = "linux")]
     echoes: u32,
 }
@@ -175,7 +175,7 @@ impl Notices {
         Self {
             last: stamp(&wal),
             #[cfg(target_os = "linux")]
-            told: told_by_kernel(&[store, &wal]),
+            inotify: watch_with_inotify(&[store, &wal]),
             #[cfg(target_os = "linux")]
             echoes: 0,
             wal,
@@ -185,8 +185,8 @@ impl Notices {
     /// Waits at most so long; whether something changed.
     fn next(&mut self, at_most: Duration) -> bool {
         #[cfg(target_os = "linux")]
-        if let Some(told) = &self.told {
-            if !wait_readable(told, at_most) {
+        if let Some(reported) = &self.inotify {
+            if !wait_readable(reported, at_most) {
                 let echo = self.echoes > 0;
                 self.echoes = self.echoes.saturating_sub(1);
                 return echo;
@@ -195,7 +195,7 @@ impl Notices {
             // Changes that come together are one. Our own come many at a time, and each look that they
             // lead to would be in the way of the next.
             pause(SETTLE);
-            forget(told);
+            forget(reported);
             return true;
         }
         pause(at_most);
@@ -216,7 +216,7 @@ fn pause(time: Duration) {
 }
 
 #[cfg(target_os = "linux")]
-fn told_by_kernel(files: &[&Path]) -> Option<std::os::fd::OwnedFd> {
+fn watch_with_inotify(files: &[&Path]) -> Option<std::os::fd::OwnedFd> {
     use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
     let fd = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
     for file in files {

@@ -73,7 +73,9 @@ impl Crew {
         let found = self.weakened(slot, &settled, &candidate.tree, &changes)?;
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         // A finding of an earlier try is not reported again.
-        if !found.is_empty() && known.is_none_or(|(of, told)| of[0] != settled || told != found) {
+        if !found.is_empty()
+            && known.is_none_or(|(of, reported)| of[0] != settled || reported != found)
+        {
             let count = u32::try_from(found.len()).unwrap_or(u32::MAX);
             let found = found.iter().take(NAMED).cloned().collect();
             self.send(Input::Notice(Notice::TestsWeakened { found, count }));
@@ -115,12 +117,12 @@ impl Crew {
     }
 
     /// What the evidence of a tree says of its tests, where they are weaker.
-    pub(super) fn weakened_told(&self, slot: SlotId, tree: &str) -> Option<String> {
+    pub(super) fn weakened_report(&self, slot: SlotId, tree: &str) -> Option<String> {
         let trees = [self.workspace(slot).settled_tree(), tree.to_owned()];
         let kit = self.kit(slot);
         let (_, found) = kit.weakened.as_ref().filter(|(of, _)| *of == trees)?;
         let count = u32::try_from(found.len()).unwrap_or(u32::MAX);
-        let told: Vec<String> = found.iter().take(NAMED).cloned().collect();
-        (!told.is_empty()).then(|| words::weakened(&told, count))
+        let reported: Vec<String> = found.iter().take(NAMED).cloned().collect();
+        (!reported.is_empty()).then(|| words::weakened(&reported, count))
     }
 }

@@ -65,10 +65,11 @@ impl Guard {
 
     /// Restores changed files, and reports them.
     pub fn restore(&self) -> io::Result<Vec<String>> {
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         if self.hooks.is_symlink() {
             fs::remove_file(&self.hooks)?;
-            told.push(format!("{} was a link; ralph made it a folder again", self.hooks.display()));
+            reported
+                .push(format!("{} was a link; ralph made it a folder again", self.hooks.display()));
         }
         let new = entries(&self.hooks).into_iter().filter(|path| !self.files.contains_key(path));
         let gone: Vec<(PathBuf, &Option<SavedFile>)> = new.map(|path| (path, &None)).collect();
@@ -85,9 +86,10 @@ impl Guard {
             if let Some((mode, bytes)) = kept {
                 write(&path, *mode, bytes)?;
             }
-            told.push(format!("a session changed {}; ralph restored it{aside}", path.display()));
+            reported
+                .push(format!("a session changed {}; ralph restored it{aside}", path.display()));
         }
-        Ok(told)
+        Ok(reported)
     }
 
     /// A folder above a file that has become a link would lead the restored file elsewhere.
@@ -173,8 +175,8 @@ mod tests {
         std::os::unix::fs::symlink("/etc/passwd", git.join("hooks/pre-commit")).unwrap();
         fs::create_dir(git.join("config.worktree")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, git.join("info/attributes"), 0o600.into()).unwrap();
-        let told = guard.restore().unwrap();
-        assert_eq!(told.len(), 5, "{told:?}");
+        let reported = guard.restore().unwrap();
+        assert_eq!(reported.len(), 5, "{reported:?}");
         assert_eq!(fs::read_to_string(git.join("config")).unwrap(), "[core]\n");
         assert_eq!(fs::read_to_string(git.join("hooks/pre-commit")).unwrap(), "#!/bin/sh\n");
         assert!(!git.join("hooks/post-commit").exists() && !git.join("config.worktree").exists());

@@ -42,7 +42,7 @@ impl Wrapped {
         let put_back = self.guard.as_ref().map(Guard::restore);
         let mut said = match put_back {
             None => vec![],
-            Some(Ok(told)) => told,
+            Some(Ok(reported)) => reported,
             Some(Err(error)) => vec![format!("git settings could not be restored: {error}")],
         };
         said.extend(set_id::strip(&self.left.0, self.left.1));
@@ -55,7 +55,7 @@ impl Wrapped {
     }
 
     /// How the program itself ended, translated from how the processes around it ended.
-    pub fn told(&self, mut ended: Ended) -> Ended {
+    pub fn program_end(&self, mut ended: Ended) -> Ended {
         if !self.sandboxed {
             return ended;
         }

@@ -80,8 +80,8 @@ async fn answer(
             pass_on(control, &controls).await
         }
         Ok(ControlLine { control: None, ask: Some(name), feed: None, .. }) => {
-            let told = tokio::task::spawn_blocking(move || inquiry(&name)).await.ok().flatten();
-            match told {
+            let reported = tokio::task::spawn_blocking(move || inquiry(&name)).await.ok().flatten();
+            match reported {
                 Some(value) => ControlReply { ok: true, error: None, value: Some(value) },
                 None => ControlReply::refused("the run cannot answer that"),
             }

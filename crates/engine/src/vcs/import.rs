@@ -118,7 +118,7 @@ impl GitVcs {
         if renames.is_empty() {
             return text.to_owned();
         }
-        let mut told = String::new();
+        let mut reported = String::new();
         let mut rest = text;
         while let Some(start) = rest.find(|c: char| c.is_ascii_alphanumeric()) {
             let (before, from) = rest.split_at(start);
@@ -126,10 +126,10 @@ impl GitVcs {
             let (word, after) = from.split_at(end);
             let named = |(old, _): &&(String, String)| old.starts_with(&word.to_ascii_lowercase());
             let new = renames.iter().find(named).filter(|_| word.len() >= SHORTEST);
-            told.push_str(before);
-            told.push_str(new.and_then(|(_, new)| new.get(..word.len())).unwrap_or(word));
+            reported.push_str(before);
+            reported.push_str(new.and_then(|(_, new)| new.get(..word.len())).unwrap_or(word));
             rest = after;
         }
-        told + rest
+        reported + rest
     }
 }

@@ -264,7 +264,7 @@ impl Vcs for GitVcs {
         self.land_imported(base, candidate)
     }
 
-    fn told_commits(
+    fn listed_commits(
         &self,
         from: Option<&str>,
         to: &str,

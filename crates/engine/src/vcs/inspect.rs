@@ -150,9 +150,9 @@ fn others_in(
         return Ok(vec![]);
     }
     let call = Git::plumbing(&asked.worktree, &["cat-file", "--batch-check"]);
-    let told = call.input(wanted.as_bytes()).run()?;
-    let told = String::from_utf8_lossy(&told).into_owned();
-    let commits = told.lines().filter_map(|line| line.split_once(" commit "));
+    let reported = call.input(wanted.as_bytes()).run()?;
+    let reported = String::from_utf8_lossy(&reported).into_owned();
+    let commits = reported.lines().filter_map(|line| line.split_once(" commit "));
     Ok(commits.map(|(id, _)| id.to_owned()).collect())
 }
 

@@ -206,8 +206,8 @@ impl GitVcs {
     /// Whether the repository has all of these.
     fn knows<'a>(&self, ids: impl Iterator<Item = &'a String>) -> Result<bool, GitError> {
         let asked: String = ids.map(|id| format!("{id}\n")).collect();
-        let told = self.git(&["cat-file", "--batch-check"]).input(asked.as_bytes()).run()?;
-        Ok(!String::from_utf8_lossy(&told).lines().any(|line| line.ends_with(" missing")))
+        let reported = self.git(&["cat-file", "--batch-check"]).input(asked.as_bytes()).run()?;
+        Ok(!String::from_utf8_lossy(&reported).lines().any(|line| line.ends_with(" missing")))
     }
 
     /// Imports what was read into the repository. The other end runs in a sandbox; its output is checked object

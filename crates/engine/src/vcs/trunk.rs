@@ -152,11 +152,11 @@ impl Trunk {
             // All of it is there already.
             return Ok(Replayed::Clean { head: onto.to_owned() });
         }
-        let told = match words.filter(|_| !is_alone) {
+        let reported = match words.filter(|_| !is_alone) {
             Some(words) => Some(in_one(words, &self.messages(from, head)?)),
             None => None,
         };
-        let head = by.like(&raw, &tree, &[onto.to_owned()], told.as_deref())?;
+        let head = by.like(&raw, &tree, &[onto.to_owned()], reported.as_deref())?;
         self.vcs.remember_tree(&head, &tree);
         Ok(Replayed::Clean { head })
     }
@@ -297,10 +297,10 @@ fn header<'r>(raw: &'r [u8], name: &str) -> impl Iterator<Item = &'r str> {
 
 /// What several commits say, as the words of one.
 fn in_one((subject, body): (&str, &str), all: &[String]) -> String {
-    let told: Vec<String> =
+    let reported: Vec<String> =
         all.iter().map(|text| format!("- {}", text.replace('\n', "\n  "))).collect();
-    let told = told.join("\n").lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
-    let parts = [subject, body, &told];
+    let reported = reported.join("\n").lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    let parts = [subject, body, &reported];
     let parts = parts.into_iter().map(str::trim).filter(|part| !part.is_empty());
     format!("{}\n", parts.collect::<Vec<_>>().join("\n\n")).replace('\0', "")
 }

@@ -175,7 +175,7 @@ fn no_secret_and_no_text_is_among_arguments() {
         world.publish(&words("feature")).unwrap();
         let seen = std::fs::read_to_string(&seen).unwrap();
         assert!(!seen.contains(TOKEN) && !seen.contains("People log in"), "{seen}");
-        let told = match by {
+        let reported = match by {
             By::Curl => "--disable\n--config\n-\n",
             By::Gh => {
                 "api\n--hostname\ngithub.localhost\n--method\nPOST\n--include\n\
@@ -184,6 +184,6 @@ fn no_secret_and_no_text_is_among_arguments() {
                  --input\n-\n--\nrepos/ada/engine/pulls\n"
             }
         };
-        assert!(seen.contains(told), "{seen}");
+        assert!(seen.contains(reported), "{seen}");
     }
 }

@@ -68,19 +68,19 @@ fn the_persons_own_hook_is_asked() {
 fn the_users_hook_is_told_what_git_would_tell_it() {
     let repo = Repo::new();
     repo.hook("work/.git", "pre-push", "{ echo \"$@\"; cat; } >> ../told");
-    let told = || std::fs::read_to_string(repo.folder().join("told")).unwrap_or_default();
+    let reported = || std::fs::read_to_string(repo.folder().join("told")).unwrap_or_default();
     let (name, first) = ("refs/heads/feature", repo.git(&["rev-parse", "feature"]));
     assert_eq!(repo.push("origin", "feature").unwrap(), Pushed::New);
     let none = "0".repeat(first.len());
     let begins = format!("origin ../remote.git\n{name} {first} {name} {none}\n");
-    assert_eq!(told(), begins);
+    assert_eq!(reported(), begins);
     assert_eq!(repo.push("origin", "feature").unwrap(), Pushed::UpToDate);
-    assert_eq!(told(), begins, "there was nothing to push");
+    assert_eq!(reported(), begins, "there was nothing to push");
     repo.commit("third");
     let next = repo.git(&["rev-parse", "feature"]);
     assert_eq!(repo.push("origin", "feature").unwrap(), Pushed::Moved);
     let moved = format!("origin ../remote.git\n{name} {next} {name} {first}\n");
-    assert_eq!(told(), begins + &moved);
+    assert_eq!(reported(), begins + &moved);
 }
 
 #[test]

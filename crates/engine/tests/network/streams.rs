@@ -45,11 +45,11 @@ fn an_end_is_passed_on_and_the_other_side_goes_on() {
         stream.read_to_end(&mut bytes).unwrap();
         write!(stream, "{} bytes", bytes.len()).unwrap();
     });
-    let (told, heard) = mpsc::channel();
+    let (reported, heard) = mpsc::channel();
     let first_ended = server(move |mut stream| {
         stream.write_all(b"my part").unwrap();
         stream.shutdown(Shutdown::Write).unwrap();
-        told.send(all(&mut stream)).unwrap();
+        reported.send(all(&mut stream)).unwrap();
     });
     let (one, other) = (counting.to_string(), first_ended.to_string());
     let world = World::new(&[&one, &other]);
@@ -221,11 +221,11 @@ fn socks_takes_names_and_addresses() {
 
 #[test]
 fn the_end_of_the_proxy_ends_everything() {
-    let (told, ends) = mpsc::channel();
+    let (reported, ends) = mpsc::channel();
     let place = server(move |mut stream| {
         let mut bytes = vec![];
         let _ = stream.read_to_end(&mut bytes);
-        told.send(bytes).unwrap();
+        reported.send(bytes).unwrap();
     });
     let mut world = World::new(&[&place.to_string()]);
     let (_, mut client) = world.tunnel(&place.to_string());

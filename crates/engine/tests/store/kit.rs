@@ -42,12 +42,12 @@ pub(crate) fn in_sqlite(case: Case) {
 
 /// Runs a case on a store of its own; a case that does not come back is a failure.
 pub(crate) fn within_seconds(run: fn(Case), case: Case) {
-    let (tell, told) = mpsc::channel();
+    let (report, reported) = mpsc::channel();
     let work = std::thread::spawn(move || {
         run(case);
-        let _ = tell.send(());
+        let _ = report.send(());
     });
-    match told.recv_timeout(Duration::from_secs(20)) {
+    match reported.recv_timeout(Duration::from_secs(20)) {
         Err(mpsc::RecvTimeoutError::Timeout) => panic!("it does not come back"),
         _ => work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
     }

@@ -34,10 +34,10 @@ pub(crate) fn the_log_tells_what_happened_and_who_did_it(store: &mut dyn Store) 
     store.try_take("a", Some("t"), 14).unwrap();
     store.done(&t, None, &by("a"), at(15)).unwrap();
     let log = store.log(&t).unwrap();
-    let told: Vec<_> =
+    let reported: Vec<_> =
         log.iter().map(|entry| (entry.kind, entry.by.as_str(), entry.text.as_str())).collect();
     assert_eq!(
-        told,
+        reported,
         [
             (LogKind::Created, "pat", ""),
             (LogKind::Blocked, "pat", "x"),
@@ -365,10 +365,10 @@ pub(crate) fn an_agent_is_registered_once(store: &mut dyn Store) {
     store.take("b", "u");
     store.take("b", "t");
     let agents = store.agents().unwrap();
-    let told: Vec<_> =
+    let reported: Vec<_> =
         agents.iter().map(|a| (a.id.as_str(), a.registered_at, a.liveness.clone())).collect();
     let lives = Some(liveness);
-    assert_eq!(told, [("b", at(1), lives.clone()), ("a", at(2), lives)]);
+    assert_eq!(reported, [("b", at(1), lives.clone()), ("a", at(2), lives)]);
     assert_eq!(agents[0].claims, ids(&["t", "u"]));
     assert_eq!(agents[1].claims, []);
 }

@@ -414,8 +414,8 @@ pub(crate) fn a_rehearsal_tells_all_and_changes_nothing(store: &mut dyn Store) {
     store.bring(&[line(1, "old", plain()), line(2, "kept", plain())]);
     let before = store.list(&everything()).unwrap();
     let plan = [line(1, "new", after(&["kept"])), line(2, "kept", priority(7))];
-    let (told, seen) = store.dry_run(&plan, &ids(&["old"]), &pat(), at(0)).unwrap();
-    assert_eq!(told, report(1, 1, 1, 0));
+    let (reported, seen) = store.dry_run(&plan, &ids(&["old"]), &pat(), at(0)).unwrap();
+    assert_eq!(reported, report(1, 1, 1, 0));
     let names: Vec<&str> = seen.iter().map(|task| task.id.as_str()).collect();
     assert_eq!(names, ["new", "kept"]);
     assert_eq!((seen[0].deps.clone(), seen[0].neighbors.open_blockers), (ids(&["kept"]), 1));
@@ -424,5 +424,5 @@ pub(crate) fn a_rehearsal_tells_all_and_changes_nothing(store: &mut dyn Store) {
     let refused = store.dry_run(&cycle, &[], &pat(), at(0)).unwrap_err();
     assert!(matches!(refused, StoreError::Plan { refusal: Refusal::Cycle { .. }, .. }));
     assert_eq!(store.list(&everything()).unwrap(), before);
-    assert_eq!(store.replace(&plan, &ids(&["old"]), &pat(), at(0)).unwrap(), told);
+    assert_eq!(store.replace(&plan, &ids(&["old"]), &pat(), at(0)).unwrap(), reported);
 }

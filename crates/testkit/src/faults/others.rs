@@ -59,12 +59,12 @@ fn in_one_worktree(
     let worked: Vec<&Built> = ends.iter().filter(|run| run.end.code() == Some(BLOCKED)).collect();
     let refused = ends.iter().filter(|run| run.end.code() == Some(1)).count();
     let what = format!("{TOGETHER} in one worktree, round {number}");
-    let told = world.said().matches("another run is active in this worktree (pid ").count();
+    let reported = world.said().matches("another run is active in this worktree (pid ").count();
     let Some(last) = worked.last().filter(|_| worked.len() + refused == ends.len()) else {
         return tally.complaint(&what, &world, &format!("they ended with {ends:?}"));
     };
-    if told != refused {
-        tally.complaint(&what, &world, &format!("{refused} were refused, {told} said why"));
+    if reported != refused {
+        tally.complaint(&what, &world, &format!("{refused} were refused, {reported} said why"));
     }
     tally.check(&what, &world, last);
 }
@@ -78,7 +78,7 @@ fn in_two_worktrees(setting: &Setting, random: &mut fastrand::Rng, tally: &mut T
     let mut children = vec![];
     for start in 0..TOGETHER {
         let mut command = world.command();
-        world.tell(&mut command, "said.txt");
+        world.append_output_to(&mut command, "said.txt");
         if start % 2 == 1 {
             command.current_dir(&other);
         }

@@ -184,7 +184,7 @@ impl World {
     /// `ralph build`, told to a file: what a killed run leaves must not hold a pipe of ours.
     pub fn start(&self, crash: Option<&str>) -> Child {
         let mut command = self.command();
-        self.tell(&mut command, "said.txt");
+        self.append_output_to(&mut command, "said.txt");
         if let Some(crash) = crash {
             command.env("RALPH_TEST_CRASH", crash);
         }
@@ -192,7 +192,7 @@ impl World {
     }
 
     /// Has a call say what it says to a file of the world.
-    pub(super) fn tell(&self, command: &mut Command, file: &str) {
+    pub(super) fn append_output_to(&self, command: &mut Command, file: &str) {
         let said = self.env.folder().join(file);
         let said = || -> File { OpenOptions::new().create(true).append(true).open(&said).unwrap() };
         command.stdout(said()).stderr(said());
@@ -310,10 +310,10 @@ impl World {
     fn check_tasks(&self, found: &mut Findings) {
         let statuses = self.statuses();
         let mut store = self.store();
-        let mut told: BTreeMap<String, u32> = BTreeMap::new();
+        let mut reported: BTreeMap<String, u32> = BTreeMap::new();
         for event in self.journals().into_iter().flatten() {
             if let Fact::TaskSettled { task, status: Status::Done, .. } = event.fact {
-                *told.entry(task.to_string()).or_default() += 1;
+                *reported.entry(task.to_string()).or_default() += 1;
             }
         }
         for (id, wanted) in self.wanted() {
@@ -331,9 +331,9 @@ impl World {
             if entries > 1 {
                 found.duplicated.push(format!("{id} was {kind} {entries} times"));
             }
-            let told = told.get(id).copied().unwrap_or(0);
-            if told > u32::from(wanted == Status::Done) {
-                found.duplicated.push(format!("{id} was told to be done {told} times"));
+            let reported = reported.get(id).copied().unwrap_or(0);
+            if reported > u32::from(wanted == Status::Done) {
+                found.duplicated.push(format!("{id} was told to be done {reported} times"));
             }
         }
         let journals = self.journals();

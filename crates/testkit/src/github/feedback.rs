@@ -175,7 +175,7 @@ impl State {
         let fits = |(remark, _): &(&Remark, u64)| {
             remark.pull.to_string() == number && remark.place.is_some() == on_lines
         };
-        let told = |(remark, id): (&Remark, u64)| {
+        let reported = |(remark, id): (&Remark, u64)| {
             let (path, line) = remark.place.clone().unwrap_or_default();
             let by = json!({ "login": remark.author, "username": remark.author });
             json!({
@@ -189,7 +189,7 @@ impl State {
                 "html_url": format!("https://git.example/{REPO}/pull/{number}#c{id}"),
             })
         };
-        all.filter(fits).map(told).collect()
+        all.filter(fits).map(reported).collect()
     }
 }
 

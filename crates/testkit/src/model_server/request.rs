@@ -31,8 +31,8 @@ impl Request {
             return id.to_owned();
         }
         let user = self.body["metadata"]["user_id"].as_str().unwrap_or_default();
-        let told: Value = serde_json::from_str(user).unwrap_or_default();
-        told["session_id"].as_str().unwrap_or(user).to_owned()
+        let reported: Value = serde_json::from_str(user).unwrap_or_default();
+        reported["session_id"].as_str().unwrap_or(user).to_owned()
     }
 
     /// Whether it is a turn of the agent, and not a title, a count or a summary beside it.

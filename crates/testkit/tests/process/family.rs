@@ -122,8 +122,8 @@ async fn a_program_has_no_terminal_to_ask_a_person_at() {
     let mut session = Session::of_program("sh", &["-c", script]);
     assert_eq!(session.end().await, ProcessEnd::Exited { code: 0 });
     // The leader of its group and of its session, which has no terminal.
-    let told: Vec<&str> = session.listener.lines[0].split(' ').collect();
-    assert_eq!(told[1..], [told[0], told[0], "0"]);
+    let reported: Vec<&str> = session.listener.lines[0].split(' ').collect();
+    assert_eq!(reported[1..], [reported[0], reported[0], "0"]);
 }
 
 /// A child asks the kernel to die with its parent, and the kernel takes the thread for the parent.

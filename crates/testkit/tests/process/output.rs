@@ -156,10 +156,10 @@ fn measured(arguments: &[&str], expected: &str) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(SUPERVISED);
     let output = command.arg(folder.path()).arg(FAKE_AGENT).args(arguments).output().unwrap();
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert!(told.starts_with(&format!("Exited {{ code: 0 }} {expected} ")), "{told}");
+    let reported = String::from_utf8(output.stdout).unwrap();
+    assert!(reported.starts_with(&format!("Exited {{ code: 0 }} {expected} ")), "{reported}");
     let number = |after: &str| -> u64 {
-        let rest = told.split_once(after).unwrap().1;
+        let rest = reported.split_once(after).unwrap().1;
         rest.split_whitespace().next().unwrap().parse().unwrap()
     };
     number("peak=") / 1024

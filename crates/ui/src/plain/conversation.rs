@@ -80,7 +80,7 @@ impl<W: Write> PlainReporter<W> {
                 match conversation.begins() {
                     // The command has printed the first line.
                     true => self.lines(start::start(&self.view, self.style()).into_iter().skip(1)),
-                    false => self.level_told = true,
+                    false => self.level_reported = true,
                 }
             }
             Fact::Committed { commit, .. } => {
@@ -101,12 +101,16 @@ impl<W: Write> PlainReporter<W> {
 mod tests {
     use super::*;
     use crate::plain::Options;
-    use crate::sample::{SampleEvent, Tape, said, tell};
+    use crate::sample::{SampleEvent, Tape, replay, said};
 
-    fn shown(told: &[SampleEvent], verbosity: Verbosity, conversation: &Conversation) -> String {
+    fn shown(
+        reported: &[SampleEvent],
+        verbosity: Verbosity,
+        conversation: &Conversation,
+    ) -> String {
         let mut out = Vec::new();
         let options = Options { verbosity, ..Options::PLAIN };
-        tell(told, &mut PlainReporter::new(&mut out, options).within(conversation.clone()));
+        replay(reported, &mut PlainReporter::new(&mut out, options).within(conversation.clone()));
         String::from_utf8(out).unwrap()
     }
 
@@ -140,10 +144,10 @@ mod tests {
         let mut tape = Tape::new(1, 0);
         tape.begin(0, 1, "x", "the spec of login", 1);
         tape.ended(0, 1, Class::Crash, "exit code 3", 900);
-        let told = tape.stop(StopReason::Failure, 0, 1);
+        let reported = tape.stop(StopReason::Failure, 0, 1);
         let conversation = Conversation::default();
         assert!(conversation.begins());
-        let text = shown(&told, Verbosity::Normal, &conversation);
+        let text = shown(&reported, Verbosity::Normal, &conversation);
         assert!(text.starts_with("✗ "), "{text}");
         assert!(text.contains("exit code 3") && text.contains("\nNext: "), "{text}");
     }

@@ -31,7 +31,7 @@ pub(super) struct Ending {
 
 impl<W: Write> PlainReporter<W> {
     pub(super) fn fact(&mut self, fact: &Fact) {
-        self.tell_level(fact);
+        self.report_level(fact);
         if !self.view.is_parallel() {
             // An unfinished line of the agent comes before the fact that followed it.
             self.end_words(0);
@@ -40,17 +40,17 @@ impl<W: Write> PlainReporter<W> {
             Fact::RunStarted { .. } => {
                 let lines = start::start(&self.view, self.style());
                 self.lines(lines);
-                self.level_told = false;
-                self.plan_told = false;
+                self.level_reported = false;
+                self.plan_reported = false;
             }
             Fact::Noticed { notice } => self.noticed(notice),
             Fact::PlanCounted { counts } => {
-                if !self.plan_told && counts.total() > 0 {
+                if !self.plan_reported && counts.total() > 0 {
                     let text = start::plan(counts);
                     let lines = field("plan", Meaning::Faint, &text, self.style());
                     self.lines(lines);
                 }
-                self.plan_told = true;
+                self.plan_reported = true;
             }
             Fact::MergesNeeded { tasks } => {
                 for waiting in tasks {
@@ -191,11 +191,11 @@ impl<W: Write> PlainReporter<W> {
     }
 
     /// Shows the level of the sandbox once, with its sentence where there is one.
-    fn tell_level(&mut self, fact: &Fact) {
-        if self.level_told {
+    fn report_level(&mut self, fact: &Fact) {
+        if self.level_reported {
             return;
         }
-        self.level_told = true;
+        self.level_reported = true;
         let style = self.style();
         let lines = match fact {
             Fact::Noticed { notice: Notice::Level { level, text } } => {

@@ -142,10 +142,10 @@ mod tests {
     }
 
     /// The view after these events, and the time of the last one.
-    fn seen(told: &[SampleEvent]) -> (RunView, Timestamp) {
+    fn seen(reported: &[SampleEvent]) -> (RunView, Timestamp) {
         let mut view = RunView::default();
-        for told in told {
-            match told {
+        for reported in reported {
+            match reported {
                 SampleEvent::Event(event) => view.apply(event),
                 SampleEvent::Agent(slot, event) => view.on_agent_event(*slot, event, view.last_at),
             }
@@ -167,7 +167,7 @@ mod tests {
     fn the_line_names_the_tool_the_gate_and_the_verifier() {
         let mut tape = at_work();
         let shown = |tape: &Tape| {
-            let (view, now) = seen(&tape.told);
+            let (view, now) = seen(&tape.events);
             progress(&view, now.plus_millis(12_000), TextStyle { color: false, width: Some(100) })
         };
         let line = shown(&tape);
@@ -192,7 +192,7 @@ mod tests {
         tape.end(0, "t-1", sample::said("more", 8, 2), 1_000);
         tape.begin(0, 2, "t-1", "A title", 2);
         tape.tool(0, "Bash", "cargo test");
-        let (view, now) = seen(&tape.told);
+        let (view, now) = seen(&tape.events);
         let shown = |width: usize| {
             progress(&view, now.plus_millis(12_000), TextStyle { color: false, width: Some(width) })
         };

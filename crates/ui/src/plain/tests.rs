@@ -6,11 +6,11 @@ use ralph_core::task::Status;
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
-use crate::sample::{self, SampleEvent, Tape, tell};
+use crate::sample::{self, SampleEvent, Tape, replay};
 
-fn shown(told: &[SampleEvent], options: Options) -> String {
+fn shown(reported: &[SampleEvent], options: Options) -> String {
     let mut out = Vec::new();
-    tell(told, &mut PlainReporter::new(&mut out, options));
+    replay(reported, &mut PlainReporter::new(&mut out, options));
     String::from_utf8(out).unwrap()
 }
 
@@ -53,9 +53,9 @@ fn gallery_of_a_quiet_run() {
 #[test]
 fn nothing_is_wider_than_the_terminal() {
     for width in [40, 50, 80, 120] {
-        for told in [sample::busy_day(), sample::two_slots(), hostile()] {
+        for reported in [sample::busy_day(), sample::two_slots(), hostile()] {
             let verbose = Options { verbosity: Verbosity::Verbose, ..options(false, width) };
-            for line in shown(&told, verbose).lines() {
+            for line in shown(&reported, verbose).lines() {
                 assert!(line.width() <= width, "{} > {width}: {line}", line.width());
             }
         }
@@ -97,31 +97,31 @@ fn a_failing_gate_shows_ten_lines_and_where_the_whole_output_is() {
     tape.begin(0, 1, "t-1", "A title", 1);
     let digest: String = (1..=30).map(|n| format!("line {n}\n")).collect();
     tape.judged(0, vec![sample::red("unit", 9_100, 101, &digest)]);
-    let text = shown(&tape.told, options(false, 80));
+    let text = shown(&tape.events, options(false, 80));
     assert!(text.contains("  │ line 10\n") && !text.contains("line 11"), "{text}");
     let path = ".ralph/logs/session-20261115-024500/iteration-002.gate-unit.log";
     assert!(text.contains(&format!("      log {path}\n")), "{text}");
     let mut tape = Tape::new(1, 1);
     tape.begin(0, 1, "t-1", "A title", 1);
     tape.judged(0, vec![sample::red("unit", 9_100, 101, "left: 1\n\nOutput:\ncompiling")]);
-    let text = shown(&tape.told, options(false, 80));
+    let text = shown(&tape.events, options(false, 80));
     assert!(text.contains("  │ left: 1\n      log ") && !text.contains("compiling"), "{text}");
 }
 
 /// S1-27: the log is a link on a terminal with colors, a plain path elsewhere.
 #[test]
 fn s1_27_the_log_is_a_link_on_a_terminal() {
-    let told = sample::busy_day();
+    let reported = sample::busy_day();
     let link = "\u{1b}]8;;file:///home/ann/shop/.ralph/logs/session-20261115-024500/iteration-001-1.ndjson\u{1b}\\";
-    assert!(shown(&told, options(true, 80)).contains(link));
+    assert!(shown(&reported, options(true, 80)).contains(link));
     let path = "  log .ralph/logs/session-20261115-024500/iteration-001-1.ndjson\n";
     for plain in [options(false, 80), Options { root: "/home/ann/shop/".into(), ..Options::PLAIN }]
     {
-        let text = shown(&told, plain);
+        let text = shown(&reported, plain);
         assert!(text.contains(path) && !text.contains('\u{1b}'));
     }
     let piped = Options { style: TextStyle { color: true, width: None }, ..Options::PLAIN };
-    assert!(!shown(&told, piped).contains("\u{1b}]8"));
+    assert!(!shown(&reported, piped).contains("\u{1b}]8"));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_link_cannot_be_broken_out_of() {
     let mut tape = Tape::new(1, 1);
     let log = "/tmp/a\u{1b}\\b c;é/x.ndjson".to_owned();
     tape.fact(Fact::SessionStarted { slot: 0, log });
-    let text = shown(&tape.told, options(true, 80));
+    let text = shown(&tape.events, options(true, 80));
     assert!(text.contains("file:///tmp/a%1B%5Cb%20c%3B%C3%A9/x.ndjson\u{1b}\\"), "{text:?}");
 }
 
@@ -188,9 +188,9 @@ fn the_last_line_is_rewritten_and_goes_away() {
     let mut reporter = PlainReporter::new(&mut out, progress);
     let mut tape = Tape::new(1, 4);
     tape.count(|_| {}).begin(0, 1, "t-2kq7m3ab", "Add the login form", 1);
-    let start = tape.told.clone();
-    for told in &start {
-        if let SampleEvent::Event(event) = told {
+    let start = tape.events.clone();
+    for reported in &start {
+        if let SampleEvent::Event(event) = reported {
             reporter.event(event);
         }
     }
@@ -234,10 +234,10 @@ fn without_a_terminal_nothing_is_rewritten() {
 fn the_last_line_counts_down_a_wait() {
     let mut tape = Tape::new(1, 4);
     let now = Timestamp::parse("2026-11-15T02:45:10Z").unwrap();
-    let wait = Wait::Limit { class: Class::UsageWindow, streak: 1, told: true };
+    let wait = Wait::Limit { class: Class::UsageWindow, streak: 1, reset_known: true };
     tape.count(|_| {});
     tape.fact(Fact::WaitStarted { slot: 0, wait, until: Some(now.plus_millis(7_500_000)) });
-    let view = RunView::of(&sample::journal(&tape.told));
+    let view = RunView::of(&sample::journal(&tape.events));
     let line =
         |width| progress::progress(&view, now, TextStyle { color: false, width: Some(width) });
     assert_eq!(line(80), "usage limit: 2h 05m 00s left · 10s total · 0/4 done");
@@ -251,10 +251,10 @@ fn a_run_that_stops_after_its_session_shows_how_long_the_session_has_run() {
     tape.count(|_| {});
     tape.begin(0, 1, "t-2kq7m3ab", "Title", 1);
     tape.fact(cancel(Cancel::AfterSession));
-    let text = shown(&tape.told, Options::PLAIN);
+    let text = shown(&tape.events, Options::PLAIN);
     let sentence = "\n  Stopping after this session. Press Ctrl-C again to kill it.\n";
     assert!(text.contains(sentence), "{text}");
-    let view = RunView::of(&sample::journal(&tape.told));
+    let view = RunView::of(&sample::journal(&tape.events));
     let now = view.last_at.plus_millis(75_000);
     let line =
         |width| progress::progress(&view, now, TextStyle { color: false, width: Some(width) });
@@ -264,7 +264,7 @@ fn a_run_that_stops_after_its_session_shows_how_long_the_session_has_run() {
     // Level by level, and to whoever wants to read little.
     tape.fact(cancel(Cancel::Now)).fact(cancel(Cancel::AfterTask));
     let quiet = Options { verbosity: Verbosity::Quiet, ..Options::PLAIN };
-    let text = shown(&tape.told, quiet);
+    let text = shown(&tape.events, quiet);
     assert_eq!(text.matches("  Stopping now. ralph interrupts the session").count(), 2, "{text}");
     assert!(!text.contains("after this task"), "a lower level takes nothing back: {text}");
 }
@@ -273,7 +273,7 @@ fn a_run_that_stops_after_its_session_shows_how_long_the_session_has_run() {
 fn a_run_that_stops_between_sessions_has_nothing_to_wait_for() {
     let mut tape = Tape::new(1, 4);
     tape.fact(Fact::ControlReceived { control: Control::Cancel(Cancel::AfterSession) });
-    let text = shown(&tape.told, Options::PLAIN);
+    let text = shown(&tape.events, Options::PLAIN);
     assert!(!text.contains("Stopping"), "{text}");
 }
 
@@ -283,7 +283,7 @@ fn words_are_shown_when_the_agent_makes_a_pause() {
     let mut reporter = PlainReporter::new(&mut out, options(false, 80));
     let mut tape = Tape::new(1, 1);
     tape.begin(0, 1, "t-1", "Title", 1);
-    for event in sample::journal(&tape.told) {
+    for event in sample::journal(&tape.events) {
         reporter.event(&event);
     }
     let now = reporter.view().last_at;
@@ -300,12 +300,12 @@ fn words_are_shown_when_the_agent_makes_a_pause() {
 
 #[test]
 fn verbose_tells_what_quiet_and_normal_leave_out() {
-    let mut told = sample::busy_day();
-    let SampleEvent::Event(last) = told[0].clone() else { panic!("the first is an event") };
+    let mut reported = sample::busy_day();
+    let SampleEvent::Event(last) = reported[0].clone() else { panic!("the first is an event") };
     let anomaly = Fact::Anomaly { input: "settled".into(), phase: "Free".into() };
-    told.push(SampleEvent::Event(RunEvent { fact: anomaly, ..last }));
+    reported.push(SampleEvent::Event(RunEvent { fact: anomaly, ..last }));
     let verbose = Options { verbosity: Verbosity::Verbose, ..options(false, 80) };
-    let (normal, verbose) = (shown(&told, options(false, 80)), shown(&told, verbose));
+    let (normal, verbose) = (shown(&reported, options(false, 80)), shown(&reported, verbose));
     for text in ["slot 0 looks at the plan", "ignored settled", "agent version 2.1.0"] {
         assert!(verbose.contains(text) && !normal.contains(text), "{text}");
     }

@@ -4,11 +4,11 @@ use ralph_core::run::{Notice, StopReason};
 use ralph_core::task::Status;
 
 use super::*;
-use crate::sample::{self, SampleEvent, Tape, gate, red, said, tell};
+use crate::sample::{self, SampleEvent, Tape, gate, red, replay, said};
 
-fn logged(told: &[SampleEvent], zone: Zone) -> String {
+fn logged(reported: &[SampleEvent], zone: Zone) -> String {
     let mut out = Vec::new();
-    tell(told, &mut SessionLog::new(&mut out, zone));
+    replay(reported, &mut SessionLog::new(&mut out, zone));
     String::from_utf8(out).unwrap()
 }
 
@@ -114,15 +114,15 @@ fn s3_13_s3_14_s3_15_header_footer_and_summary_are_exact() {
 #[test]
 fn strict_exit_changes_the_code_of_a_limit() {
     assert!(logged(&short_run(), Zone::UTC).contains("\nExit Code: 0\n"));
-    let mut told = short_run();
-    for told in &mut told {
-        if let SampleEvent::Event(event) = told
+    let mut reported = short_run();
+    for reported in &mut reported {
+        if let SampleEvent::Event(event) = reported
             && let Fact::RunEnded { outcome } = &mut event.fact
         {
             outcome.strict = true;
         }
     }
-    assert!(logged(&told, Zone::UTC).contains("\nExit Code: 9\n"));
+    assert!(logged(&reported, Zone::UTC).contains("\nExit Code: 9\n"));
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn an_iteration_that_the_end_of_the_run_cuts_off_has_its_footer_before_the_summa
 fn s3_8_the_log_grows_while_the_agent_works() {
     let mut out = Vec::new();
     let mut log = SessionLog::new(&mut out, Zone::UTC);
-    for told in short_run() {
-        match told {
+    for reported in short_run() {
+        match reported {
             SampleEvent::Event(event) if matches!(event.fact, Fact::SessionEnded { .. }) => break,
             SampleEvent::Event(event) => log.event(&event),
             SampleEvent::Agent(slot, event) => log.agent(slot, &event),
@@ -155,9 +155,9 @@ fn s3_8_the_log_grows_while_the_agent_works() {
 /// S3-15: a summary on every exit, also on one that nobody planned.
 #[test]
 fn s3_15_a_run_that_breaks_off_has_a_summary() {
-    let mut told = short_run();
-    told.truncate(told.len() - 2);
-    let text = logged(&told, Zone::UTC);
+    let mut reported = short_run();
+    reported.truncate(reported.len() - 2);
+    let text = logged(&reported, Zone::UTC);
     let summary = text.split("SESSION SUMMARY").nth(1).unwrap();
     assert!(summary.contains("Total Iterations: 2\nSuccessful: 1\nFailed: 1\n"), "{summary}");
     assert!(summary.contains("Exit Code: 1\n"));
@@ -185,8 +185,8 @@ fn no_text_can_forge_a_line_or_carry_control_bytes() {
     tape.end(0, "t-1", end, 10);
     tape.judged(0, vec![red(evil, 10, 1, evil)]);
     tape.settle(0, 1, "t-1", evil, Class::Red, Status::Pending, evil, 10);
-    let told = tape.stop(StopReason::AgentFailed { why: evil.into(), class: None }, 0, 1);
-    let text = logged(&told, Zone::UTC);
+    let reported = tape.stop(StopReason::AgentFailed { why: evil.into(), class: None }, 0, 1);
+    let text = logged(&reported, Zone::UTC);
     assert!(!text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'));
     let (header, rest) = text.split_once(&"-".repeat(80)).unwrap();
     assert!(!header.lines().any(|line| line.starts_with("Status:")), "{header}");

@@ -35,8 +35,8 @@ const WIDE: TextStyle = TextStyle { color: false, width: Some(80) };
 
 #[test]
 fn a_running_loop() {
-    let told = |fact: &Fact| matches!(fact, Fact::Judged { green: false, .. });
-    insta::assert_snapshot!(page(told, State::Running { pid: 4242 }).text(WIDE), @r#"
+    let reported = |fact: &Fact| matches!(fact, Fact::Judged { green: false, .. });
+    insta::assert_snapshot!(page(reported, State::Running { pid: 4242 }).text(WIDE), @r#"
     running (pid 4242)
       run        build the feature login, dag with claude, 1 of 20 iterations ended
       now        iteration 2: t-7hq2mz4a Reject wrong passwords without telling
@@ -61,8 +61,8 @@ fn a_running_loop() {
 
 #[test]
 fn a_loop_that_waits_for_its_limit() {
-    let told = |fact: &Fact| matches!(fact, Fact::WaitEnded { .. });
-    insta::assert_snapshot!(page(told, State::Running { pid: 4242 }).text(WIDE), @r#"
+    let reported = |fact: &Fact| matches!(fact, Fact::WaitEnded { .. });
+    insta::assert_snapshot!(page(reported, State::Running { pid: 4242 }).text(WIDE), @r#"
     running (pid 4242)
       run        build the feature login, dag with claude, 4 of 20 iterations ended
       now        waiting: usage limit, 2h 09m 44s left
@@ -136,8 +136,8 @@ fn nothing_has_run_yet() {
 
 #[test]
 fn programs_get_the_same_as_people() {
-    let told = |fact: &Fact| matches!(fact, Fact::Judged { green: false, .. });
-    let json = serde_json::to_string(&page(told, State::Running { pid: 4242 })).unwrap();
+    let reported = |fact: &Fact| matches!(fact, Fact::Judged { green: false, .. });
+    let json = serde_json::to_string(&page(reported, State::Running { pid: 4242 })).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["state"], "running");
     assert_eq!(json["pid"], 4242);
@@ -169,10 +169,10 @@ fn hostile_text_cannot_drive_the_terminal() {
 
 #[test]
 fn the_rest_is_told_with_its_price_or_without() {
-    let told = |fact: &Fact| matches!(fact, Fact::Judged { green: false, .. });
+    let reported = |fact: &Fact| matches!(fact, Fact::Judged { green: false, .. });
     let forecast =
         Forecast { tasks: 5, micro_usd: Some(950_000), duration_ms: 754_000, from_tasks: 3 };
-    let at_work = page(told, State::Running { pid: 4242 });
+    let at_work = page(reported, State::Running { pid: 4242 });
     let page = StatusPage { forecast: Some(forecast), ..at_work };
     let text = page.text(WIDE);
     assert!(text.contains("\n  remaining  about $0.95 and 12m 34s for 5 tasks\n"), "{text}");

@@ -146,7 +146,7 @@ fn clean_everything(project: &Project, args: &CleanArgs, context: &mut Context<'
 }
 
 fn end(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
-    tell(done, args, context)?;
+    print_result(done, args, context)?;
     let kept = done.iter().filter(|one| one.reason.is_some()).count();
     match kept {
         0 => Ok(()),
@@ -298,7 +298,7 @@ fn remove_file(path: &Path) -> Done {
         .map_err(|error| CliError::failed(format!("{} cannot be removed: {error}", path.display())))
 }
 
-fn tell(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
+fn print_result(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
     if args.json {
         return Ok(context.out.json(&done)?);
     }

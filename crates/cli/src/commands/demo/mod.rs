@@ -140,7 +140,7 @@ impl Demo<'_, '_> {
         match app::run(&environment) {
             Exit::Success => Ok(()),
             // The user stopped the demo, and the run has said so.
-            Exit::Cancelled => Err(CliError::told(Exit::Cancelled.code())),
+            Exit::Cancelled => Err(CliError::already_reported(Exit::Cancelled.code())),
             exit => {
                 Err(CliError::failed(format!("the demo failed with exit code {}", exit.code())))
             }

@@ -173,7 +173,7 @@ fn stopped(
         "\n{at} after {}. Your answers are saved.\n{next}ralph feature create {name} --interview",
         totals.words(talk)
     ));
-    CliError::told(exit.code())
+    CliError::already_reported(exit.code())
 }
 
 pub(super) fn load(files: &FeatureFiles) -> Result<Interview, CliError> {

@@ -143,6 +143,6 @@ fn fallen_short(outcome: &Outcome, what: &str, again: &str) -> CliError {
         (StopReason::Limit { .. }, _) | (_, 0) => {
             CliError::failed(format!("{what} was not written")).hint(format!("try again: {again}"))
         }
-        (_, code) => CliError::told(code),
+        (_, code) => CliError::already_reported(code),
     }
 }

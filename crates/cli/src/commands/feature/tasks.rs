@@ -17,7 +17,7 @@ use ralph_ui::tasks;
 
 use super::{Call, fallen_short, known, run, texts};
 use crate::commands::flags::SessionArgs;
-use crate::commands::import::{at_line, tell_report};
+use crate::commands::import::{at_line, print_sync_report};
 use crate::error::{CliError, Done, feature_name, with_store};
 use crate::exit_codes::Exit;
 use crate::launch::{FeatureStep, FeatureWork};
@@ -117,7 +117,7 @@ fn settle(
         .map_err(|error| with_store(error, &mut *store).hint(format!("try again: {later}")))?;
     // Applying them twice changes nothing, so a crash here does no harm.
     std::fs::remove_file(files.proposed())?;
-    tell_report(&report, false, context)?;
+    print_sync_report(&report, false, context)?;
     if gone.len() < left_out.len() {
         context.out.note(format!(
             "tasks that are no longer proposed stay; to delete them: ralph task delete {}",

@@ -86,7 +86,7 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
             "checks": checks.collect::<Vec<_>>(), "gates": if all { "all" } else { "tests" },
         }))?;
     } else {
-        tell(&steps, context)?;
+        print_result(&steps, context)?;
     }
     if !context.is_inside()
         && let Err(error) = context.approve()
@@ -190,7 +190,7 @@ fn cmd_undo(args: &InitArgs, project: &Project, context: &mut Context<'_>) -> Do
     } else if steps.is_empty() {
         context.out.note("nothing to remove");
     } else {
-        tell(&steps, context)?;
+        print_result(&steps, context)?;
     }
     refuse_if_refused(&steps, "ralph init --undo")
 }
@@ -216,7 +216,7 @@ pub(crate) fn check_ours(project: &Project) -> Done {
     }
 }
 
-fn tell(steps: &[Step], context: &mut Context<'_>) -> Done {
+fn print_result(steps: &[Step], context: &mut Context<'_>) -> Done {
     let style = context.out.style;
     for step in steps {
         let meaning = match step.did {

@@ -9,7 +9,7 @@ use ralph_engine::clock;
 use ralph_engine::ports::SyncMode;
 
 use super::query::scope;
-use crate::commands::import::{at_line, read_plan, tell_report};
+use crate::commands::import::{at_line, print_sync_report, read_plan};
 use crate::error::{CliError, Done, with_store};
 use crate::wiring::Context;
 
@@ -62,5 +62,5 @@ pub(super) fn cmd_plan_sync(args: &PlanSyncArgs, context: &mut Context<'_>) -> D
     let mut store = context.store()?;
     let report = store.sync(&plan.tasks, SyncMode::ReplaceSpecs, &by, clock::now());
     let report = report.map_err(|error| with_store(error, &mut *store))?;
-    tell_report(&report, args.json, context)
+    print_sync_report(&report, args.json, context)
 }

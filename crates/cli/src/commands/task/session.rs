@@ -29,7 +29,7 @@ pub(super) fn pass_on(socket: &Path, args: &TaskArgs, context: &mut Context<'_>)
     }
     match code {
         0 => Ok(()),
-        code => Err(CliError::told(code)),
+        code => Err(CliError::already_reported(code)),
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Shares {
     /// The user's commands to the running lanes.
     pub(super) controls: Controls,
     /// Receives the events of the lanes.
-    pub(super) tell: Sender<LaneEvent>,
+    pub(super) events: Sender<LaneEvent>,
 }
 
 /// A lane that is ready to start.
@@ -61,7 +61,7 @@ pub(super) struct Ready {
 struct Published {
     went: Arc<Mutex<Went>>,
     number: usize,
-    tell: Sender<LaneEvent>,
+    events: Sender<LaneEvent>,
 }
 
 impl Published {
@@ -85,7 +85,7 @@ impl Reporter for Published {
             _ => return,
         };
         // The receiver is gone only after the call has ended.
-        let _ = self.tell.send(LaneEvent::Watches(self.number, watches));
+        let _ = self.events.send(LaneEvent::Watches(self.number, watches));
     }
 
     fn agent(&mut self, _slot: SlotId, _event: &AgentEvent) {}
@@ -170,7 +170,7 @@ impl Call {
         setup.notices.extend(pending.map(|why| Notice::Other {
             text: format!("{branch} is not published yet ({why}); ralph retries"),
         }));
-        setup.notices.extend(told(branch, &base, &prepared));
+        setup.notices.extend(worktree_notices(branch, &base, &prepared));
         let time = &mut setup.policy.budget.time_ms;
         if *time > 0 {
             let elapsed = u64::try_from(shares.elapsed.as_millis()).unwrap_or(u64::MAX);
@@ -190,7 +190,7 @@ impl Call {
             });
         let (display, interrupts) = (shares.display.clone(), shares.interrupts.clone());
         let controls = shares.controls.clone();
-        let published = Published { went: Arc::default(), number, tell: shares.tell.clone() };
+        let published = Published { went: Arc::default(), number, events: shares.events.clone() };
         let mut reporters = reporters;
         reporters.push(Box::new(published.clone()));
         Ok(Some(Ready {
@@ -212,7 +212,7 @@ impl Call {
 }
 
 /// Notes for the user about a worktree.
-fn told(branch: &BranchName, base: &str, prepared: &Prepared) -> Vec<Notice> {
+fn worktree_notices(branch: &BranchName, base: &str, prepared: &Prepared) -> Vec<Notice> {
     let mut notes = prepared.notes.clone();
     if prepared.made && !prepared.new_branch {
         notes.push(format!("branch {branch} already exists; ralph continues it"));

@@ -243,7 +243,7 @@ fn run_all(
     let began = Stopwatch::start();
     let controls = Controls::default();
     let mut ends: Vec<Option<End>> = (0..count).map(|_| None).collect();
-    let (tell, told) = mpsc::channel();
+    let (events, notices) = mpsc::channel();
     loop {
         if interrupts.was_interrupted() || controls.cancelled() {
             schedule.stop();
@@ -266,7 +266,7 @@ fn run_all(
                         elapsed: began.elapsed(),
                         interrupts: interrupts.clone(),
                         controls: controls.clone(),
-                        tell: tell.clone(),
+                        events: events.clone(),
                     },
                     options,
                     context,
@@ -275,7 +275,7 @@ fn run_all(
             let end = match begun {
                 Ok(None) => End::Done,
                 Ok(Some(ready)) => {
-                    spawn(number, ready, &tell)?;
+                    spawn(number, ready, &events)?;
                     continue;
                 }
                 Err(error) => {
@@ -290,7 +290,7 @@ fn run_all(
         if !schedule.is_busy() {
             break;
         }
-        let (number, end) = match told.recv_timeout(PLAN_AGAIN) {
+        let (number, end) = match notices.recv_timeout(PLAN_AGAIN) {
             Ok(LaneEvent::Ended(number, end)) => (number, *end),
             Ok(LaneEvent::Watches(number, watches)) => {
                 schedule.watches(number, watches);
@@ -322,8 +322,8 @@ fn run_all(
 }
 
 /// Runs a lane on its own thread, which reports how it ended.
-fn spawn(number: usize, ready: make::Ready, tell: &Sender<LaneEvent>) -> Done {
-    let tell = tell.clone();
+fn spawn(number: usize, ready: make::Ready, events: &Sender<LaneEvent>) -> Done {
+    let events = events.clone();
     std::thread::Builder::new()
         .name(format!("lane {number}"))
         .spawn(move || {
@@ -333,7 +333,7 @@ fn spawn(number: usize, ready: make::Ready, tell: &Sender<LaneEvent>) -> Done {
                 why: "ralph crashed while working on this branch".to_owned(),
             });
             // The receiver is gone only after the call has ended.
-            let _ = tell.send(LaneEvent::Ended(number, Box::new(end)));
+            let _ = events.send(LaneEvent::Ended(number, Box::new(end)));
         })
         .map(drop)
         .map_err(|error| CliError::run_failed(format!("no thread for a branch: {error}")))
@@ -388,7 +388,7 @@ fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
     }
     match code {
         0 => Ok(()),
-        code => Err(CliError::told(code)),
+        code => Err(CliError::already_reported(code)),
     }
 }
 

@@ -130,7 +130,7 @@ fn go() {
     let aim = Aim::new(serde_json::from_str(&text).unwrap());
     let groups: Vec<&str> = aim.text("groups").split(' ').collect();
     let sandboxed = aim.0["boxed"].as_bool().unwrap();
-    let mut told = OpenOptions::new().create(true).append(true).open("tried.jsonl").unwrap();
+    let mut prompt = OpenOptions::new().create(true).append(true).open("tried.jsonl").unwrap();
     for (group, attempts) in GROUPS {
         for attempt in attempts.iter().filter(|_| groups.contains(&group)) {
             if attempt.harmful && !sandboxed {
@@ -139,7 +139,7 @@ fn go() {
             let tried = (attempt.go)(&aim);
             let said = tried.as_ref().map_or_else(ToString::to_string, |()| "it worked".to_owned());
             let line = json!({ "name": attempt.name, "worked": tried.is_ok(), "said": said });
-            writeln!(told, "{line}").unwrap();
+            writeln!(prompt, "{line}").unwrap();
         }
     }
 }

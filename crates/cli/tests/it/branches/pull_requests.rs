@@ -67,8 +67,8 @@ fn s4_11_without_a_way_to_the_server_the_command_to_type_is_told() {
     agent(&mut env, COMMITS);
     let text = said(build(&env, &[]), 0);
     // Each run says it, and the summary of all.
-    let told = text.matches("not published: there is no remote `origin`").count();
-    assert!(told >= 4, "{told}: {text}");
+    let prompt = text.matches("not published: there is no remote `origin`").count();
+    assert!(prompt >= 4, "{prompt}: {text}");
     has(&text, "All 2 branches done.");
 }
 

@@ -25,9 +25,9 @@ fn s1_42_s1_44_claude_code_verifies_what_claude_code_built() {
     let seen = openings(&env);
     assert_eq!(seen.len(), 2);
     has(&seen[1].system_text(), "You are the verifier of a loop");
-    let told = prompt(&seen[1]);
-    has(&told, "Say hello in hello.txt.");
-    has(&told, "+hello");
+    let text = prompt(&seen[1]);
+    has(&text, "Say hello in hello.txt.");
+    has(&text, "+hello");
     assert_eq!(seen[0].model(), seen[1].model(), "the same model");
     let task = shown(&env, "a");
     assert_eq!((&task["status"], &task["verification_status"]), (&"done".into(), &"passed".into()));
@@ -134,8 +134,8 @@ fn done_with_a_red_gate_with_no_change_and_after_deleting_the_test() {
     gate(&env, "for test in tests/*.sh; do test ! -e $test || sh $test || exit 1; done");
     said(env.build(&["3"]), 0);
     assert_eq!(outcomes(&env, "a"), ["red", "red", "red"]);
-    let told = prompt(&openings(&env)[3]);
-    has(&told, "deleted file mode");
+    let text = prompt(&openings(&env)[3]);
+    has(&text, "deleted file mode");
     has(shown(&env, "a")["reason"].as_str().unwrap(), "tests/hello.sh was deleted");
 }
 

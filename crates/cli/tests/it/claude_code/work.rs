@@ -48,9 +48,9 @@ fn s1_34_work_that_is_judged_green_is_done_with_all_that_proves_it() {
     let sessions = env.sessions_seen();
     let [turns] = sessions.as_slice() else { panic!("{} sessions", sessions.len()) };
     has(&turns[0].system_text(), "You are one session of a loop.");
-    let told = prompt(&turns[0]);
+    let text = prompt(&turns[0]);
     for part in ["## Assigned task", "Say hello in hello.txt.", "<task-done>a</task-done>"] {
-        has(&told, part);
+        has(&text, part);
     }
     let variables = &turns[2].tool_results()[1].0;
     has(variables, "/bin/ralph");

@@ -136,6 +136,6 @@ fn the_templates_are_those_that_the_settings_name() {
     assert!(argv(&here, 1).join(" ").contains("MY BUILD RULES"));
     env.write("implementation_plan.md", "- [ ] x\n");
     env.ralph(&["plan", "--once", "--set", "prompts.plan=my/plan.md"]).success();
-    let told = std::fs::read_to_string(here.join("stdin.2")).unwrap();
-    assert!(told.contains("MY PLAN RULES"), "{told}");
+    let text = std::fs::read_to_string(here.join("stdin.2")).unwrap();
+    assert!(text.contains("MY PLAN RULES"), "{text}");
 }

@@ -77,7 +77,7 @@ fn verifying_and_learning_are_settings() {
         let learns = format!("loop.learn={learn}");
         build(&env, &[&works(), &passes], &["--once", "--set", &set, "--set", &learns]).success();
         assert_eq!(of_kind(&journal(&env), "session_started").len(), sessions, "{set}");
-        let told = run_file(&env, "iteration-001.system.md");
-        assert_eq!(told.contains("## Learning"), learn, "{told}");
+        let text = run_file(&env, "iteration-001.system.md");
+        assert_eq!(text.contains("## Learning"), learn, "{text}");
     }
 }

@@ -200,10 +200,10 @@ fn keys(env: &TestEnv) -> BTreeMap<String, String> {
     let fields = schema["properties"]["gate"]["items"]["properties"].as_object().unwrap();
     let fields = fields.keys().map(|field| (format!("gate.{field}"), String::new()));
     let settings = shown.as_object().unwrap().iter().filter(|(key, _)| *key != "gate");
-    let of_setting = |(key, told): (&String, &Value)| {
-        let by_preset = told["origin"] == "preset";
-        assert!(by_preset || told["origin"] == "default", "{key}: {told}");
-        let value = if by_preset { "preset".into() } else { told["value"].to_string() };
+    let of_setting = |(key, text): (&String, &Value)| {
+        let by_preset = text["origin"] == "preset";
+        assert!(by_preset || text["origin"] == "default", "{key}: {text}");
+        let value = if by_preset { "preset".into() } else { text["value"].to_string() };
         (key.clone(), first_value(&value).to_owned())
     };
     settings.map(of_setting).chain(fields).collect()

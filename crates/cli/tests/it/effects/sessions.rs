@@ -34,7 +34,7 @@ fn call(env: &TestEnv, command: &[&str], flags: &[&str]) -> Ran {
 }
 
 /// Everything that a session was told.
-fn told(here: &Path, session: u32) -> String {
+fn input_of(here: &Path, session: u32) -> String {
     let stdin = std::fs::read_to_string(here.join(format!("stdin.{session}"))).unwrap();
     argv(here, session).join("\n") + &stdin
 }
@@ -138,7 +138,7 @@ fn takes_the_limits_of_a_loop(command: &[&str]) {
     call(&env, command, &flags).success();
     let words = argv(&here, 1);
     assert!(words.windows(2).any(|pair| pair == ["--model", "opus"]), "{words:?}");
-    assert!(told(&here, 1).contains("MY OWN RULES"), "{}", told(&here, 1));
+    assert!(input_of(&here, 1).contains("MY OWN RULES"), "{}", input_of(&here, 1));
 
     for (flags, goes_on) in [(&["--once"][..], true), (&["--once", "--new"], false)] {
         let (mut env, _) = ready(command, idles);
@@ -189,11 +189,11 @@ fn takes_the_flags_of_a_build(command: &[&str]) {
     assert!(shown.contains("=== DRY RUN MODE ==="), "{shown}");
     assert_eq!(sessions_of(&here), 0);
     call(&env, command, &["--once", "--no-learn"]).success();
-    assert!(!told(&here, 1).contains("## Learning"), "{}", told(&here, 1));
+    assert!(!input_of(&here, 1).contains("## Learning"), "{}", input_of(&here, 1));
     call(&env, command, &["--once", "--learn", "--set", "loop.learn=false"]).success();
-    assert!(told(&here, 2).contains("## Learning"), "{}", told(&here, 2));
+    assert!(input_of(&here, 2).contains("## Learning"), "{}", input_of(&here, 2));
     call(&env, command, &["--once", "--preset", "pick"]).success();
-    assert!(told(&here, 3).contains("## Task a\n"), "{}", told(&here, 3));
+    assert!(input_of(&here, 3).contains("## Task a\n"), "{}", input_of(&here, 3));
 
     for (flag, sessions) in [("--verify", 2), ("--no-verify", 1)] {
         let (mut env, here) = ready(command, JUDGED);

@@ -56,9 +56,9 @@ fn s1_53_feature_build_fills_the_graph_and_run_works_it_off() {
         ["core", "mail", "form", "other"].map(|id| status(&env, id)),
         ["done", "done", "done", "open"]
     );
-    let told = run_file(&env, "iteration-001.task.md");
-    has(&told, "People log in by mail.");
-    has(&told, "1. The mailer");
+    let text = run_file(&env, "iteration-001.task.md");
+    has(&text, "People log in by mail.");
+    has(&text, "1. The mailer");
     // By the other spelling there is nothing left to do, and a failed task ends it as well.
     ended(again(&env, &["--feature", "login"]), 0);
     env.task(&["add", "Hopeless", "--id", "hopeless", "--feature", "login"]);

@@ -84,14 +84,14 @@ fn claude_asks_is_answered_and_writes_spec_and_plan() {
     ended(call(&["create", "login", "--answer", "By mail"]), 0);
     // A session that leaves the template is told so.
     ended(call(&["plan", "login"]), 0);
-    let told: Vec<String> =
+    let text: Vec<String> =
         env.sessions_seen().iter().map(|session| session[0].user_text()).collect();
-    assert_eq!(told.len(), 4);
-    has(&told[0], "Log in");
-    has(&told[1], "> By mail or by name?");
-    has(&told[1], "> By mail\n");
-    has(&told[2], "By mail.");
-    has(&told[3], "plan.md is still the template that ralph wrote");
+    assert_eq!(text.len(), 4);
+    has(&text[0], "Log in");
+    has(&text[1], "> By mail or by name?");
+    has(&text[1], "> By mail\n");
+    has(&text[2], "By mail.");
+    has(&text[3], "plan.md is still the template that ralph wrote");
     assert_eq!(
         env.git(&["log", "--format=%s", "-2"]),
         "feature-plan: iteration 1 - the plan of login\nfeature-spec: iteration 1 - the spec of login\n"

@@ -223,8 +223,8 @@ impl Case {
         }
         let (env, mut found) = self.run(&played, level);
         // What is refused leaves the work where it was, at every level.
-        let told = found.accepted || level == Level::Strict;
-        if told && self.is_so(&env) {
+        let text = found.accepted || level == Level::Strict;
+        if text && self.is_so(&env) {
             found.fault = Some(format!("{}: the lie is none, the work is there", self.name));
         }
         found

@@ -92,15 +92,15 @@ fn the_figures_that_are_told_are_those_of_the_suite() {
     let n = names().len();
     for file in ["README.md", "docs/false-completion.md"] {
         let text = std::fs::read_to_string(page::root().join(file)).unwrap();
-        let told = format!("0 of {n} false claims accepted, 0 of {n} honest ones refused");
-        assert!(text.contains(&told), "{file} does not say: {told}");
+        let prompt = format!("0 of {n} false claims accepted, 0 of {n} honest ones refused");
+        assert!(text.contains(&prompt), "{file} does not say: {prompt}");
     }
     // What warm gates without protected files let through, by the page.
     let text = std::fs::read_to_string(page::root().join("docs/false-completion.md")).unwrap();
     let cells = text.lines().map(|line| line.split(" | ").collect::<Vec<_>>());
     let lax =
         cells.filter(|row| row.len() == 6 && row[1..3] == ["refused", "**accepted**"]).count();
-    let told = format!("{lax} of the {n} false claims");
+    let prompt = format!("{lax} of the {n} false claims");
     let gates = std::fs::read_to_string(page::root().join("docs/gates.md")).unwrap();
-    assert!(gates.contains(&told), "docs/gates.md does not say: {told}");
+    assert!(gates.contains(&prompt), "docs/gates.md does not say: {prompt}");
 }

@@ -39,9 +39,9 @@ fn only_old_failures_do_not_hold_a_task_up() {
     assert_eq!((&evidence["verdict"], &evidence["exit_code"]), (&"pass".into(), &101.into()));
     assert_eq!(evidence["digest"], "All failing tests also failed before the run:\n- old_two");
     let journal = journal(&env);
-    let told: Vec<_> =
+    let text: Vec<_> =
         of_kind(&journal, "noticed").into_iter().filter(|n| n["notice"] == "baseline").collect();
-    assert_eq!((told.len(), &told[0]["verdict"]), (1, &"fail".into()));
+    assert_eq!((text.len(), &text[0]["verdict"]), (1, &"fail".into()));
     assert!(run_file(&env, "baseline.gate-check.log").contains("test old_one ... FAILED"));
 }
 
@@ -53,8 +53,8 @@ fn new_failures_are_red_and_told_apart_from_old_ones() {
     assert_eq!(classes(&env), ["red", "done"]);
     let prompt = run_file(&env, "iteration-002.task.md");
     let lines: Vec<&str> = prompt.lines().map(str::trim).collect();
-    let told = ["New failing tests:", "- new", "", "Also failing before the run:", "- old"];
-    assert!(lines.windows(told.len()).any(|window| window == told), "{prompt}");
+    let text = ["New failing tests:", "- new", "", "Also failing before the run:", "- old"];
+    assert!(lines.windows(text.len()).any(|window| window == text), "{prompt}");
     let log = env.task(&["log", "a"]);
     assert!(log.contains("gate check failed (exit code 101): New failing tests: new"), "{log}");
 }

@@ -91,8 +91,8 @@ fn a_price_that_is_not_told_is_said_once_and_not_guessed() {
     let ran = build(&env, &played.each_ref().map(String::as_str), &["--budget", "0.01"]);
     assert_eq!((ran.code, notices(&env, "unpriced")), (0, 1), "{}", ran.stderr);
     assert!(ran.stderr.contains("the agent reported no price"), "{}", ran.stderr);
-    let told = report(&env, &[]).success();
-    assert!(told.contains("unknown"), "{told}");
+    let text = report(&env, &[]).success();
+    assert!(text.contains("unknown"), "{text}");
 }
 
 #[test]
@@ -108,9 +108,9 @@ fn after_three_tasks_the_rest_is_told() {
     let page = env.ralph(&["status"]).success();
     assert!(page.contains("about $0.60 and") && page.contains("for 2 tasks"), "{page}");
     let json: Value = ralph_testkit::data(&env.ralph(&["status", "--json"]).success());
-    let told = &json["forecast"];
-    assert_eq!((&told["tasks"], &told["from_tasks"]), (&2.into(), &3.into()));
-    assert_eq!(told["cost_micro_usd"], 600_000);
+    let text = &json["forecast"];
+    assert_eq!((&text["tasks"], &text["from_tasks"]), (&2.into(), &3.into()));
+    assert_eq!(text["cost_micro_usd"], 600_000);
     let env = project(&["a", "b", "c", "d"]);
     let ran = build(&env, &played.each_ref().map(String::as_str), &["3"]);
     assert!(ran.stderr.contains("about $0.30 and"), "{}", ran.stderr);

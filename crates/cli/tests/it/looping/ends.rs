@@ -177,8 +177,8 @@ fn commits_of_agents_are_counted() {
         let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains(&line), "{level}: no {line:?} in {said}");
         let journal = journal(&env);
-        let told: Vec<_> =
+        let text: Vec<_> =
             of_kind(&journal, "committed").iter().map(|fact| fact["subject"].clone()).collect();
-        assert_eq!(told.len(), 5, "{level}: {told:?}");
+        assert_eq!(text.len(), 5, "{level}: {text:?}");
     }
 }

@@ -196,8 +196,8 @@ fn a_branch_that_moves_faster_than_the_gates_is_held_in_place_as_well() {
     let works = session(&[write("a.txt", "a"), say("<task-done>{id}</task-done>")]);
     let ran = build(&env, &[&works], &[]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("the branch moved 2 times while the gates checked a."), "{told}");
+    let text = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("the branch moved 2 times while the gates checked a."), "{text}");
     let log = env.git(&["log", "--format=%s"]);
     assert_eq!(log, "build: iteration 1 - a\nbusy\nbusy\ngate\nfirst\n");
     assert!(!env.repo().join(".git/refs/heads/main.lock").exists());

@@ -33,10 +33,10 @@ fn all_hooks_of_a_commit_run_and_see_what_git_commit_would_show_them() {
     hook(&env, ".git/hooks/commit-msg", &check);
     hook(&env, ".git/hooks/post-commit", &note("echo post; git log -1 --format=%s"));
     build(&env, &[&works()], &[]).success();
-    let told = std::fs::read_to_string(notes).unwrap();
+    let text = std::fs::read_to_string(notes).unwrap();
     let subject = "build: iteration 1 - a";
     let expected = format!("pre\na.txt\nprepare message\ncheck\n{subject}\npost\n{subject}\n");
-    assert_eq!(told, expected);
+    assert_eq!(text, expected);
     let message = env.git(&["log", "-1", "--format=%B"]);
     assert!(message.ends_with("Prepared: yes\nChange-Id: I1\n\n"), "{message}");
     assert_eq!(env.git(&["show", "--name-only", "--format=", "HEAD"]), "a.txt\n");

@@ -68,10 +68,10 @@ fn only_the_occasions_of_the_settings_are_told() {
     notifier(&env, "notify-send", "");
     let asks = only_says("<question>Which of both?</question>");
     build(&env, &[&asks], &[]);
-    let told = lines(&env, "notify-send.args");
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("--app-name=ralph|--|Question q-"), "{told:?}");
-    assert!(told[0].ends_with(" about a|Which of both?|"), "{told:?}");
+    let text = lines(&env, "notify-send.args");
+    assert_eq!(text.len(), 1, "{text:?}");
+    assert!(text[0].starts_with("--app-name=ralph|--|Question q-"), "{text:?}");
+    assert!(text[0].ends_with(" about a|Which of both?|"), "{text:?}");
 }
 
 #[test]
@@ -82,12 +82,12 @@ fn a_limit_is_told_while_the_run_waits() {
     wait_until("the message", PATIENCE, || !lines(&env, "notify-send.args").is_empty());
     env.ralph(&["cancel"]).success();
     assert_eq!(Ran::end_of(running).code, 130);
-    let told = lines(&env, "notify-send.args");
+    let text = lines(&env, "notify-send.args");
     assert!(
-        told[0].contains("|Run waiting in repo|usage limit; ralph tries again in "),
-        "{told:?}"
+        text[0].contains("|Run waiting in repo|usage limit; ralph tries again in "),
+        "{text:?}"
     );
-    assert!(told[1].ends_with("|Run ended in repo|Stopped: cancelled.|"), "{told:?}");
+    assert!(text[1].ends_with("|Run ended in repo|Stopped: cancelled.|"), "{text:?}");
 }
 
 #[test]
@@ -229,9 +229,9 @@ fn a_run_that_goes_on_tells_nothing_of_the_one_before() {
     running.wait().unwrap();
     again(&env, &[]).success();
     assert!(!of_kind(&journal(&env), "run_started")[0]["resumed"].is_null());
-    let told = lines(&env, "notify-send.args");
-    assert_eq!(told.len(), 3, "{told:?}");
-    assert!(told[1].contains("|Task done: b|") && told[2].contains("|Run ended in repo|"));
+    let text = lines(&env, "notify-send.args");
+    assert_eq!(text.len(), 3, "{text:?}");
+    assert!(text[1].contains("|Task done: b|") && text[2].contains("|Run ended in repo|"));
 }
 
 #[test]

@@ -60,8 +60,8 @@ fn red_commits_are_where_the_next_session_starts_and_not_on_the_branch() {
     assert_eq!(classes(&env), ["red", "done"]);
     let seen = std::fs::read_to_string(env.repo().join("seen.txt")).unwrap();
     assert_eq!(seen, "by the agent: one.txt\ngate\nfirst\nleft.txt\n");
-    let told = subjects(&env);
-    assert!(told.contains("by the agent: two.txt\nby the agent: one.txt\ngate\n"), "{told}");
+    let text = subjects(&env);
+    assert!(text.contains("by the agent: two.txt\nby the agent: one.txt\ngate\n"), "{text}");
     assert_eq!(env.git(&["status", "--porcelain"]), "");
 }
 
@@ -90,8 +90,8 @@ fn killed_between_the_session_and_the_end_of_its_work_no_commit_is_lost() {
         assert_eq!(ran.code, 137, "{point}: {}", ran.stderr);
         env.set("RALPH_TEST_CRASH", "");
         build(&env, &[&say("<task-done>a</task-done>")], &[]).success();
-        let told = subjects(&env);
-        assert!(told.contains("by the agent: one.txt\ngate\n"), "{point}: {told}");
+        let text = subjects(&env);
+        assert!(text.contains("by the agent: one.txt\ngate\n"), "{point}: {text}");
         assert_eq!(env.git(&["status", "--porcelain"]), "", "{point}");
         env.git(&["fsck", "--strict", "--no-dangling"]);
     }
@@ -102,8 +102,8 @@ fn tasks_side_by_side_land_from_boxes() {
     let Some(env) = sandboxed_env(&["a", "b"], "true") else { return };
     let one = commits("{id}1.txt", "{id}2.txt");
     build(&env, &[&one, &one], &["-j", "2"]).success();
-    let told = subjects(&env);
-    assert_eq!(told.lines().count(), 4, "{told}");
+    let text = subjects(&env);
+    assert_eq!(text.lines().count(), 4, "{text}");
     for file in ["a1.txt", "a2.txt", "b1.txt", "b2.txt"] {
         assert!(env.repo().join(file).exists(), "{file}");
     }

@@ -122,8 +122,8 @@ fn a_filter_that_a_session_plants_is_taken_back_or_refused() {
     let (env, said) = reported("", &[sh(plants)]);
     assert_eq!(classes(&env), ["done"], "{said}");
     for file in [".git/config", ".git/info/attributes", ".git/hooks/planted"] {
-        let told = format!("{file}; ralph restored it");
-        assert!(said.contains(&told), "{said}");
+        let text = format!("{file}; ralph restored it");
+        assert!(said.contains(&text), "{said}");
     }
     assert!(!env.git(&["config", "--list"]).contains("filter"));
     for plants in ["git config core.symlinks false", "git config core.fileMode false"] {

@@ -3,7 +3,7 @@
 use super::*;
 
 /// What session `number` of the newest run was told about its task.
-fn told(env: &TestEnv, number: u32) -> String {
+fn task_text(env: &TestEnv, number: u32) -> String {
     run_file(env, &format!("iteration-{number:03}.task.md"))
 }
 
@@ -30,7 +30,7 @@ fn a_quoted_signal_is_reported_on_the_terminal_and_to_the_next_session() {
     assert_eq!((ran.code, classes(&env)), (0, vec!["no_signal".to_owned(), "done".to_owned()]));
     let ignored = "<task-done>a</task-done> is in code or a quotation";
     assert!(ran.stderr.contains(&format!("signal ignored: {ignored}")), "{}", ran.stderr);
-    let (first, second) = (told(&env, 1), told(&env, 2));
+    let (first, second) = (task_text(&env, 1), task_text(&env, 2));
     assert!(!first.contains("## Missing signal"), "{first}");
     assert!(second.contains("## Missing signal") && second.contains(ignored), "{second}");
     // The way it is shown is the way it counts.

@@ -32,8 +32,8 @@ fn s1_41_without_learning_nothing_is_asked_for_and_skills_are_still_offered() {
     env.write(&path, text);
     build(&env, &[&works(), &works()], &["--no-learn"]).success();
     for number in [1, 2] {
-        let told = instructions(&env, number);
-        assert!(!told.contains("## Learning") && told.contains("- **migrate**:"), "{told}");
+        let prompt = instructions(&env, number);
+        assert!(!prompt.contains("## Learning") && prompt.contains("- **migrate**:"), "{prompt}");
     }
 }
 
@@ -46,12 +46,12 @@ fn five_hundred_skills_stay_within_the_budget_and_say_how_many_are_missing() {
         env.write(&path, text);
     }
     build(&env, &[&works()], &["--set", "prompts.budget_tokens=4000"]).success();
-    let told = instructions(&env, 1);
-    let offered = told.lines().filter(|line| line.starts_with("- **skill-")).count();
+    let prompt = instructions(&env, 1);
+    let offered = prompt.lines().filter(|line| line.starts_with("- **skill-")).count();
     assert!(offered > 10 && offered < 500, "{offered}");
-    assert!(told.contains("see `.ralph/skills/`"), "{told}");
+    assert!(prompt.contains("see `.ralph/skills/`"), "{prompt}");
     // The instructions and the signals are not counted; they are never cut.
-    let (_, list) = told.split_once("## Available skills").unwrap();
+    let (_, list) = prompt.split_once("## Available skills").unwrap();
     let list = list.split_once("\n## ").map_or(list, |(list, _)| list);
     assert!(list.len() <= 4000 * 4 + 200, "{} bytes", list.len());
 }

@@ -140,9 +140,9 @@ fn s1_42_a_verifier_is_told_the_task_its_spec_the_diff_and_the_gates() {
     env.write("ralph.toml", "[[gate]]\nname = \"exists\"\ncommand = \"test -e a.txt\"\n");
     let ran = build(&env, &[&works(), &passes()], &["--feature", "hello"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let told = run_file(&env, "iteration-001.verifier.task.md");
+    let text = run_file(&env, "iteration-001.verifier.task.md");
     for part in ["In a.txt, please.", "It greets.", "First the file.", "+work", "`exists`: green"] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(text.contains(part), "{part}: {text}");
     }
     assert!(run_file(&env, "iteration-001.verifier.system.md").contains("<verify-fail>"));
 }
@@ -157,9 +157,9 @@ fn a_verifier_is_told_of_tests_that_got_weaker() {
     env.git(&["commit", "--quiet", "-m", "a test"]);
     let deletes = session(&[sh("rm tests/test_a.py"), say("<task-done>a</task-done>")]);
     build(&env, &[&deletes, &fails("tests/test_a.py is gone")], &["--once"]);
-    let told = run_file(&env, "iteration-001.verifier.task.md");
-    let (_, closely) = told.split_once("## Check closely").unwrap();
-    assert!(closely.contains("tests/test_a.py"), "{told}");
+    let text = run_file(&env, "iteration-001.verifier.task.md");
+    let (_, closely) = text.split_once("## Check closely").unwrap();
+    assert!(closely.contains("tests/test_a.py"), "{text}");
     assert_eq!(status(&env, "a"), "open");
 }
 

@@ -28,8 +28,8 @@ fn weakened_tests_are_told_and_stay_in_the_evidence() {
     assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);
     let said = "tests are weaker than before: tests/test_sums.py: test_adds asserts nothing now \
                 (1 before); tests/test_sums.py: test_fails was removed";
-    let told: String = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains(said), "{}", ran.stderr);
+    let text: String = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(said), "{}", ran.stderr);
     let rows = show(&env, "a")["evidence"].clone();
     let row = rows.as_array().unwrap().iter().find(|row| row["judge"] == "weakened tests").unwrap();
     assert_eq!((row["verdict"].as_str(), row["digest"].as_str()), (Some("pass"), Some(said)));

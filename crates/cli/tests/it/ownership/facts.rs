@@ -110,7 +110,7 @@ fn work(world: &World) -> Vec<String> {
 /// What the report says that it cost is what the journals say, also of runs that were killed.
 fn costs(world: &World) -> Vec<String> {
     let usage = |report: &serde_json::Value| report["end"]["usage"]["cost_micro_usd"].as_u64();
-    let told: u64 = world
+    let text: u64 = world
         .journals()
         .iter()
         .filter(|event| event["kind"] == "session_ended" || event["kind"] == "verified")
@@ -120,8 +120,8 @@ fn costs(world: &World) -> Vec<String> {
     let report: serde_json::Value = serde_json::from_str(&report).unwrap_or_default();
     let reported = report["data"]["total"]["cost_micro_usd"].as_u64().unwrap_or(0);
     let mut wrong = vec![];
-    if reported != told {
-        wrong.push(format!("the report: {reported} micro-USD, and {told} in the journals"));
+    if reported != text {
+        wrong.push(format!("the report: {reported} micro-USD, and {text} in the journals"));
     }
     wrong
 }

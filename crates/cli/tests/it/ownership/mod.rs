@@ -19,7 +19,7 @@ fn work_stays_with_its_task_and_the_users_edits_with_the_user() {
     let count = times(6, 400) as u64;
     for seed in first..first + count {
         let story = Story::random(seed);
-        let wrong = told(&story);
+        let wrong = play_story(&story);
         if !wrong.is_empty() {
             let (smallest, wrong) = shrunk(story, wrong);
             failed.push(format!("story {seed}: {}\n{smallest:#?}", wrong.join("\n")));
@@ -33,7 +33,7 @@ fn work_stays_with_its_task_and_the_users_edits_with_the_user() {
 }
 
 /// Plays a story to its end; what is not as it should be.
-fn told(story: &Story) -> Vec<String> {
+fn play_story(story: &Story) -> Vec<String> {
     let mut world = World::new(story);
     let mut wrong = world.play(story);
     wrong.extend(violations(&world));
@@ -46,7 +46,7 @@ fn shrunk(story: Story, wrong: Vec<String>) -> (Story, Vec<String>) {
     let mut at = 0;
     while at < story.len() {
         let shorter = story.without(at);
-        let found = told(&shorter);
+        let found = play_story(&shorter);
         if found.is_empty() {
             at += 1;
         } else {

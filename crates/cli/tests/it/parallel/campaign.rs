@@ -241,7 +241,7 @@ fn a_random_plan_with_conflicts_and_faults_comes_to_a_good_end() {
     let ran = world.build(u32::try_from(JOBS).unwrap(), &["--max-iterations", "0", "-q"]);
     let took = u64::try_from(clock.elapsed().as_millis()).unwrap();
     assert!(matches!(ran.code, 0 | 7), "{}", ran.stderr);
-    let told = check(&world, tasks);
+    let text = check(&world, tasks);
     let events = events(&world);
     let classes: BTreeMap<String, usize> = events
         .iter()
@@ -252,7 +252,7 @@ fn a_random_plan_with_conflicts_and_faults_comes_to_a_good_end() {
         });
     let bound = bound(&events, &plan);
     say(&format!(
-        "{tasks} tasks, -j {JOBS}: {told}; {classes:?}; {took} ms, bound {bound} ms, {:.2}x",
+        "{tasks} tasks, -j {JOBS}: {text}; {classes:?}; {took} ms, bound {bound} ms, {:.2}x",
         took as f64 / bound as f64
     ));
     assert!(classes.get("conflict").copied().unwrap_or(0) > 0, "nothing conflicted: {classes:?}");

@@ -100,8 +100,8 @@ fn a_branch_that_moves_faster_than_the_gates_does_not_keep_work_from_landing() {
     ));
     let ran = world.build(2, &["--max-iterations", "1"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("the branch moved 2 times while the gates checked a."), "{told}");
+    let text = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("the branch moved 2 times while the gates checked a."), "{text}");
     let log = world.git(&["log", "--format=%s"]);
     assert!(log.starts_with("build: iteration 1 - a\nbusy\n"), "{log}");
     let journal = journal(&world.env);
@@ -235,8 +235,8 @@ fn what_is_given_up_is_saved_and_taken_away() {
     let history = world.git(&["log", "--format=%s", "refs/ralph/wip/a/1"]);
     assert!(history.contains("half"), "its commits are kept: {history}");
     world.check_tidy();
-    let told = world.env.ralph(&["recover", "a"]).success();
-    assert!(told.contains("a.txt"), "{told}");
+    let text = world.env.ralph(&["recover", "a"]).success();
+    assert!(text.contains("a.txt"), "{text}");
     assert_eq!(std::fs::read_to_string(world.env.repo().join("n.txt")).unwrap(), "new\n");
 }
 

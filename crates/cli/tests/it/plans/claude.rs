@@ -102,9 +102,9 @@ fn s3_7_s3_9_s3_11_s3_19_a_checklist_to_its_promise() {
     assert_eq!((stop(&env), openings(&env).len()), ("marker".into(), 2), "{text}");
     assert_eq!(subjects(&env)[0], "build: iteration 1 - Write one");
     assert_eq!(ticks(&read(&env, "implementation_plan.md")), ["Write one"]);
-    let told = openings(&env)[0].user_text();
-    has(&told, "works through `implementation_plan.md`");
-    has_not(&told, "{{");
+    let prompt = openings(&env)[0].user_text();
+    has(&prompt, "works through `implementation_plan.md`");
+    has_not(&prompt, "{{");
     let log = log(&env);
     for part in ["ITERATION 2 COMPLETE", "Model: ", "Messages: ", "Cost: $"] {
         has(&log, part);

@@ -174,10 +174,10 @@ fn line_endings_bullets_and_permissions_are_kept() {
         ),
         say("ok"),
     ]);
-    let told = said(build(&env, &[&steps], &["--once", "docs/real.md"]), 0);
+    let prompt = said(build(&env, &[&steps], &["--once", "docs/real.md"]), 0);
     let file = read(&env, "docs/real.md");
     has(&file, "- [x] Write one\r\n* [X] Write two\r\n");
-    assert_eq!(file.matches('\n').count(), file.matches("\r\n").count(), "{told}\n{file:?}");
+    assert_eq!(file.matches('\n').count(), file.matches("\r\n").count(), "{prompt}\n{file:?}");
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o664);
 }
 

@@ -45,11 +45,11 @@ fn a_task_that_leaves_during_a_session_waits_and_the_run_is_blocked() {
         assert_eq!(sessions(&env), 1, "nothing is left that a session could do");
         has_not(&read(&env, name), "Write two");
         let id = id_of(&env, "Write two");
-        let told = format!(
+        let prompt = format!(
             "\"Write two\" was removed from the plan during iteration 1; to delete it: ralph task delete \
              {id}, to restore it: ralph task reset {id}"
         );
-        has(&said.split_whitespace().collect::<Vec<_>>().join(" "), &told);
+        has(&said.split_whitespace().collect::<Vec<_>>().join(" "), &prompt);
         has(&env.task(&["log", &id]), "was removed from the plan during iteration 1");
         // Nothing has changed: it still waits, and no session is started.
         said_blocked(&env);

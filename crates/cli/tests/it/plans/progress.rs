@@ -442,9 +442,9 @@ fn s2_17_red_gates_take_a_tick_back_and_the_next_session_is_told_why() {
     assert_eq!(classes(&env), ["red", "done"]);
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write one"]);
     assert_eq!(sessions_of(&here), 2);
-    let told = run_file(&env, "iteration-002.task.md");
-    has(&told, "FAILED: good.txt is missing");
-    has(&told, "- [ ] Write one");
+    let prompt = run_file(&env, "iteration-002.task.md");
+    has(&prompt, "FAILED: good.txt is missing");
+    has(&prompt, "- [ ] Write one");
     assert_eq!(subjects(&env)[0], "build: iteration 2 - Write one");
     assert_eq!(subjects(&env)[1], "ralph.toml", "what is red is not committed");
 }

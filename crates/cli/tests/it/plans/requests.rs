@@ -33,8 +33,8 @@ fn a_command_inside_the_session_is_as_good_as_a_tick() {
     let done = "ralph task done $RALPH_TASK_ID > ../notes/said 2>&1";
     let steps = session(&[write("x", "x"), sh(done), say("ok")]);
     let text = said(build(&env, &[&steps], &["--once"]), 0);
-    let told = std::fs::read_to_string(env.note("said")).unwrap();
-    assert_eq!(ticks(&read(&env, "progress.md")), ["Write one"], "{told}\n{text}");
+    let prompt = std::fs::read_to_string(env.note("said")).unwrap();
+    assert_eq!(ticks(&read(&env, "progress.md")), ["Write one"], "{prompt}\n{text}");
 }
 
 #[test]
@@ -161,8 +161,8 @@ fn in_a_checklist_a_task_of_the_plan_can_be_called_done_by_command() {
     let done = format!("ralph task done {id} > ../notes/said 2>&1");
     let steps = session(&[write("x", "x"), sh(&done), say("ok")]);
     let text = said(build(&env, &[&steps], &["--once"]), 0);
-    let told = std::fs::read_to_string(env.note("said")).unwrap();
-    has(&told, "when the session ends");
+    let prompt = std::fs::read_to_string(env.note("said")).unwrap();
+    has(&prompt, "when the session ends");
     assert_eq!(ticks(&read(&env, "implementation_plan.md")), ["Write two"], "{text}");
 }
 

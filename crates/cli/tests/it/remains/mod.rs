@@ -26,7 +26,7 @@ fn after_random_runs_nothing_unexpected_remains() {
         let kind = RunShape::of(seed);
         let mut world = World::new(&kind);
         let before = world.bytes();
-        let told = world.play();
+        let text = world.play();
         let wrong = world.unexpected();
         let (peak, after) = (world.peak, world.bytes());
         print(&format!(
@@ -34,7 +34,7 @@ fn after_random_runs_nothing_unexpected_remains() {
             world.refs().len()
         ));
         if !wrong.is_empty() {
-            failed.push(format!("run {seed}: {kind}\n  {}\n{told}", wrong.join("\n  ")));
+            failed.push(format!("run {seed}: {kind}\n  {}\n{text}", wrong.join("\n  ")));
         }
     }
     assert!(failed.is_empty(), "{} runs leave something\n{}", failed.len(), failed.join("\n\n"));

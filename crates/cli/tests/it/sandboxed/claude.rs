@@ -44,9 +44,9 @@ fn check(env: &ClaudeEnv, ran: &ralph_testkit::Ran, outside: &[PathBuf]) {
         assert!(!said.contains(word), "{word}: {said}");
     }
     assert!(said.contains("skills") && said.trim_end().ends_with('0'), "{said}");
-    let told = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(told.contains("sandbox    full"), "{told}");
-    assert!(told.contains("example.com:80"), "what was refused is told: {told}");
+    let text = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(text.contains("sandbox    full"), "{text}");
+    assert!(text.contains("example.com:80"), "what was refused is told: {text}");
 }
 
 /// What may change: the repository, the caches of the sandbox, the records of runs, temporary files.

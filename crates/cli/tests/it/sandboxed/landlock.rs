@@ -59,8 +59,8 @@ fn what_a_session_plants_in_the_settings_of_git_is_put_back_before_git_runs() {
     for name in ["outside", "ran"] {
         assert!(!env.home().join(name).exists(), "{name}");
     }
-    let told = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(told.contains(".git/config; ralph restored it"), "{told}");
+    let text = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(text.contains(".git/config; ralph restored it"), "{text}");
     assert!(env.git(&["log", "--format=%s"]).contains("Work on a"));
 }
 

@@ -130,8 +130,8 @@ fn a_retry_learns_from_what_was_tried_and_what_is_the_same_is_said_once() {
     let retry = RetryInfo::of(4, RetryLimit::Unlimited, reason).map(|r| r.after(&failures, &all));
     let context = AttemptContext { retry, failures, earlier: all.to_vec(), ..bare() };
     let prompt = built_in(&context, DEFAULT_BUDGET);
-    let (_, told) = prompt.task.split_once("## Retry").unwrap();
-    insta::assert_snapshot!(told, @r"
+    let (_, reported) = prompt.task.split_once("## Retry").unwrap();
+    insta::assert_snapshot!(reported, @r"
      information
 
     This is retry attempt 5.

@@ -141,12 +141,12 @@ impl Draft {
         streak: u32,
         resets_at: Option<Timestamp>,
     ) {
-        let (until, told) = match (class, resets_at) {
+        let (until, reset_known) = match (class, resets_at) {
             (Class::UsageWindow, Some(reset)) => (reset.max(self.now.plus_millis(1000)), true),
             (Class::UsageWindow, None) => (later(self.now, usage_probe(streak)), false),
             _ => (later(self.now, transient(streak - 1, self.jitter())), false),
         };
-        self.wait(slot, Wait::Limit { class, streak, told }, Some(until));
+        self.wait(slot, Wait::Limit { class, streak, reset_known }, Some(until));
     }
 
     /// A finished task may have made others ready: slots without work look again.

@@ -87,7 +87,7 @@ impl Draft {
     }
 
     /// Says once that the branch moves faster than the gates judge, and what ralph does about it.
-    pub(super) fn tell_of_overtakes(&mut self, slot: SlotId) {
+    pub(super) fn report_overtakes(&mut self, slot: SlotId) {
         let Some(current) = self.slot(slot).filter(|slot| slot.overtaken == OVERTAKES) else {
             return;
         };

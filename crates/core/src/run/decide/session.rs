@@ -125,7 +125,7 @@ impl Draft {
             return;
         }
         self.fact(Fact::HeadMoved { slot });
-        self.tell_of_overtakes(slot);
+        self.report_overtakes(slot);
         match self.phase(slot) {
             Some(Phase::Integrating) => self.integrate(slot),
             _ => self.make_candidate(slot),

@@ -57,7 +57,7 @@ impl Draft {
         let budget = self.state.policy.budget;
         let Some(report) = self.slot(slot).and_then(|slot| slot.report.clone()) else { return };
         let unpriced = budget.has_money() && report.end.usage.is_unpriced();
-        if unpriced && !self.state.told_unpriced {
+        if unpriced && !self.state.unpriced_reported {
             self.fact(Fact::Noticed { notice: Notice::Unpriced });
         }
         for ending in &settlement.tasks {

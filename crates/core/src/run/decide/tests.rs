@@ -177,10 +177,10 @@ impl World {
             resumed: None,
             earlier: Default::default(),
         };
-        self.tell(&Input::Begin { started: Box::new(started), notices: vec![] });
+        self.send(&Input::Begin { started: Box::new(started), notices: vec![] });
     }
 
-    fn tell(&mut self, input: &Input) {
+    fn send(&mut self, input: &Input) {
         let step = decide(&self.state, input, self.now);
         for fact in step.facts {
             self.state.evolve(&fact, self.now);
@@ -218,7 +218,7 @@ impl World {
         while !self.pending.is_empty() {
             let effect = self.pending.remove(0);
             if let Some(input) = self.answer(effect, plays) {
-                self.tell(&input);
+                self.send(&input);
             }
         }
     }
@@ -302,7 +302,7 @@ impl World {
                 let play = plays.next().expect("a session was started that nobody planned").clone();
                 self.sessions += 1;
                 self.models.push(model);
-                self.tell(&Input::SessionStarted { slot, log: "x".to_owned() });
+                self.send(&Input::SessionStarted { slot, log: "x".to_owned() });
                 let report = Box::new(self.report(task.map(|task| *task), &play));
                 self.trees += u32::from(play.changes);
                 self.gate = play.gate;

@@ -54,7 +54,7 @@ fn ended(class: Class) -> Fact {
 
 fn limit(class: Class, seconds: Option<u64>) -> Fact {
     let until = seconds.map(|seconds| Timestamp::from_millis(0).plus_seconds(seconds));
-    Fact::WaitStarted { slot: 0, wait: Wait::Limit { class, streak: 1, told: true }, until }
+    Fact::WaitStarted { slot: 0, wait: Wait::Limit { class, streak: 1, reset_known: true }, until }
 }
 
 fn over() -> Fact {
@@ -214,9 +214,9 @@ fn the_pull_request_is_told_with_the_end_and_not_spoken() {
         why: String::new(),
         command: String::new(),
     };
-    let told = messages_of([Fact::Publishing, Fact::Published { publication }, over()]);
-    assert_eq!(told.len(), 1);
-    let (text, spoken) = (&told[0].text, &told[0].spoken);
+    let reported = messages_of([Fact::Publishing, Fact::Published { publication }, over()]);
+    assert_eq!(reported.len(), 1);
+    let (text, spoken) = (&reported[0].text, &reported[0].spoken);
     assert!(text.ends_with("Published: opened https://github.com/ada/engine/pull/1"), "{text}");
     assert!(!spoken.contains("https"), "{spoken}");
 }
@@ -235,12 +235,12 @@ fn only_what_was_asked_for_is_told() {
     for wanted in NotificationKind::ALL {
         assert_eq!(NotificationKind::named(wanted.as_str()), Some(wanted));
         let mut rules = rules(&[wanted]);
-        let told: Vec<NotificationKind> = facts()
+        let reported: Vec<NotificationKind> = facts()
             .into_iter()
             .filter_map(|fact| rules.on_event(&event("r-1", fact)))
             .map(|message| message.event)
             .collect();
-        assert_eq!(told, [wanted]);
+        assert_eq!(reported, [wanted]);
     }
     assert_eq!(NotificationKind::named("fail"), None);
 }

@@ -207,7 +207,7 @@ fn only_work_that_is_not_done_counts_as_saved() {
 #[test]
 fn waits_pauses_and_errors_are_told() {
     let mut run = Run::new(1);
-    let wait = Wait::Limit { class: Class::UsageWindow, streak: 1, told: true };
+    let wait = Wait::Limit { class: Class::UsageWindow, streak: 1, reset_known: true };
     let until = Some(Timestamp::from_millis(9_000_000));
     run.end(Class::UsageWindow, "resets at 5");
     run.fact(Fact::WaitStarted { slot: 0, wait: wait.clone(), until });
@@ -278,8 +278,8 @@ fn the_rest_is_told_from_what_the_run_has_settled() {
     run.fact(Fact::PlanCounted { counts });
     assert_eq!(run.view.forecast(), None, "two are too few");
     run.settle("c", Class::TaskFailed, Status::Failed, "");
-    let told = run.view.forecast().unwrap();
-    assert_eq!((told.tasks, told.micro_usd, told.from_tasks), (4, Some(800_000), 3));
+    let reported = run.view.forecast().unwrap();
+    assert_eq!((reported.tasks, reported.micro_usd, reported.from_tasks), (4, Some(800_000), 3));
     run.session(0, Usage { input_tokens: 9, ..Usage::default() });
     assert_eq!(run.view.forecast().unwrap().micro_usd, None, "a price is missing");
 }

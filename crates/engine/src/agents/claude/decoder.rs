@@ -53,7 +53,7 @@ pub(super) struct ClaudeDecoder {
     /// The outcome of the session although it keeps trying.
     over: Option<Outcome>,
     /// Usage from results: tokens and price of the whole session.
-    told: Usage,
+    reported: Usage,
     /// Usage from messages since the last result.
     since: Usage,
 }
@@ -94,7 +94,7 @@ impl Decoder for ClaudeDecoder {
             class,
             text,
             detail,
-            usage: self.told.plus(self.since),
+            usage: self.reported.plus(self.since),
             model: self.model,
             denied: self.denied,
             resets_at: self.limits.resets_at.filter(|_| is_limit),
@@ -273,8 +273,8 @@ impl ClaudeDecoder {
         let (used, models) = totals(line);
         // Turns are those since the last result, unlike tokens and price.
         let turns = get::<u32>(line.num_turns);
-        let turns = turns.map(|turns| turns.saturating_add(self.told.turns.unwrap_or(0)));
-        self.told = Usage { turns: turns.or(self.told.turns), ..used };
+        let turns = turns.map(|turns| turns.saturating_add(self.reported.turns.unwrap_or(0)));
+        self.reported = Usage { turns: turns.or(self.reported.turns), ..used };
         self.since = Usage::default();
         if self.model.is_none() {
             self.model = models.into_iter().next();
@@ -282,7 +282,7 @@ impl ClaudeDecoder {
         self.outcome = Some(Outcome::of(line, &self.error));
         events.push(AgentEvent::Result {
             duration_ms: get::<f64>(line.duration_ms).map(|millis| millis as u64),
-            usage: self.told,
+            usage: self.reported,
         });
     }
 
@@ -314,8 +314,8 @@ impl ClaudeDecoder {
         let none = String::new;
         let is_ours = matches!(end, ProcessEnd::NotStarted { .. } | ProcessEnd::Stopped);
         // The last result counts, however the process ended afterwards, unless ralph was asked to stop it.
-        let told = self.outcome.as_ref().or(self.over.as_ref());
-        let Some(outcome) = told.filter(|_| !is_ours) else {
+        let reported = self.outcome.as_ref().or(self.over.as_ref());
+        let Some(outcome) = reported.filter(|_| !is_ours) else {
             return self.without_result(end, stderr_tail);
         };
         match class(outcome, self.limits) {

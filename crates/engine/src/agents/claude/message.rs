@@ -72,7 +72,7 @@ impl<'a> Input<'a> {
     pub(super) fn text(self) -> Cow<'a, str> {
         match self {
             Self::Known(text) => text,
-            Self::Object(raw) => most_telling(raw).unwrap_or(Cow::Borrowed(raw)),
+            Self::Object(raw) => main_argument(raw).unwrap_or(Cow::Borrowed(raw)),
         }
     }
 }
@@ -205,7 +205,7 @@ impl<'a> Part<'a> {
 
 /// The argument of an object that says most about a call. As [`ToolInput`] has it, without a look at the
 /// others.
-fn most_telling(object: &str) -> Option<Cow<'_, str>> {
+fn main_argument(object: &str) -> Option<Cow<'_, str>> {
     let (mut best, mut seen) = (None, 0_u32);
     let mut rank = usize::MAX;
     Cursor::new(object).object(|cursor, name| {
@@ -355,11 +355,11 @@ impl ToolInput<'_> {
 /// What a tool is called with, for users: its most telling argument, else the JSON.
 fn tool_input<'a>(raw: Raw<'a>) -> Cow<'a, str> {
     let raw = raw.map_or("", RawValue::get);
-    telling(raw).unwrap_or(Cow::Borrowed(raw))
+    parsed_main_argument(raw).unwrap_or(Cow::Borrowed(raw))
 }
 
 /// The most telling argument.
-fn telling(raw: &str) -> Option<Cow<'_, str>> {
+fn parsed_main_argument(raw: &str) -> Option<Cow<'_, str>> {
     let input: ToolInput<'_> = serde_json::from_str(raw).ok()?;
     let fields = [
         input.command,

@@ -281,9 +281,9 @@ fn how_the_process_ended_decides_where_there_is_no_result() {
         (EXITED, EndClass::Crash),
         (ProcessEnd::NotStarted { error: "no such file".into() }, EndClass::NotStarted),
     ] {
-        let (.., told) = read(&[WORD], end.clone());
-        assert_eq!((told.class, told.text.as_str()), (class, ""), "{end:?}");
-        assert_eq!(told.model.as_deref(), Some("opus"));
+        let (.., reported) = read(&[WORD], end.clone());
+        assert_eq!((reported.class, reported.text.as_str()), (class, ""), "{end:?}");
+        assert_eq!(reported.model.as_deref(), Some("opus"));
     }
 }
 
@@ -296,11 +296,15 @@ fn a_result_that_stands_counts_however_the_process_left() {
         ProcessEnd::Signalled { signal: 15 },
         ProcessEnd::Exited { code: 1 },
     ] {
-        let (.., told) = read(&[WORD, GOOD], end.clone());
-        assert_eq!((told.class, told.text.as_str()), (EndClass::Completed, "fine"), "{end:?}");
+        let (.., reported) = read(&[WORD, GOOD], end.clone());
+        assert_eq!(
+            (reported.class, reported.text.as_str()),
+            (EndClass::Completed, "fine"),
+            "{end:?}"
+        );
     }
-    let (.., told) = read(&[WORD, GOOD], ProcessEnd::Stopped);
-    assert_eq!((told.class, told.text.as_str()), (EndClass::Cancelled, ""));
+    let (.., reported) = read(&[WORD, GOOD], ProcessEnd::Stopped);
+    assert_eq!((reported.class, reported.text.as_str()), (EndClass::Cancelled, ""));
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl Play<'_> {
                 Ok(player.session(&steps)?)
             }
             Err(error) => {
-                tell(out, &ScriptEvent::Refused { why: error.to_string() })?;
+                write_event(out, &ScriptEvent::Refused { why: error.to_string() })?;
                 Err(error)
             }
         }
@@ -123,7 +123,7 @@ impl Play<'_> {
     }
 }
 
-fn tell(out: &mut impl Write, said: &ScriptEvent) -> io::Result<()> {
+fn write_event(out: &mut impl Write, said: &ScriptEvent) -> io::Result<()> {
     let mut line = serde_json::to_vec(said)?;
     line.push(b'\n');
     out.write_all(&line)?;
@@ -139,7 +139,10 @@ struct Player<'a, W> {
 
 impl<W: Write + AsFd> Player<'_, W> {
     fn session(mut self, steps: &[Step]) -> io::Result<u8> {
-        tell(self.out, &ScriptEvent::Started { version: env!("CARGO_PKG_VERSION").to_owned() })?;
+        write_event(
+            self.out,
+            &ScriptEvent::Started { version: env!("CARGO_PKG_VERSION").to_owned() },
+        )?;
         for step in steps {
             if let Some(code) = self.step(step)? {
                 return Ok(code);
@@ -150,7 +153,7 @@ impl<W: Write + AsFd> Player<'_, W> {
 
     fn end(&mut self) -> io::Result<u8> {
         let duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX);
-        tell(self.out, &ScriptEvent::Result { duration_ms })?;
+        write_event(self.out, &ScriptEvent::Result { duration_ms })?;
         Ok(0)
     }
 
@@ -158,9 +161,11 @@ impl<W: Write + AsFd> Player<'_, W> {
     fn step(&mut self, step: &Step) -> io::Result<Option<u8>> {
         match step {
             Step::Session {} => {}
-            Step::Say { text } => tell(self.out, &ScriptEvent::Say { text: self.filled(text) })?,
+            Step::Say { text } => {
+                write_event(self.out, &ScriptEvent::Say { text: self.filled(text) })?;
+            }
             Step::Think { text } => {
-                tell(self.out, &ScriptEvent::Think { text: self.filled(text) })?
+                write_event(self.out, &ScriptEvent::Think { text: self.filled(text) })?;
             }
             Step::Write { path, text } => {
                 let (path, text) = (self.filled(path), self.filled(text));
@@ -184,7 +189,7 @@ impl<W: Write + AsFd> Player<'_, W> {
                     cost_micro_usd: usd.and_then(micro_usd),
                     ..Usage::default()
                 };
-                tell(self.out, &ScriptEvent::Usage { usage })?;
+                write_event(self.out, &ScriptEvent::Usage { usage })?;
             }
             Step::Sleep { ms } => {
                 let waited = Stopwatch::start();
@@ -196,7 +201,7 @@ impl<W: Write + AsFd> Player<'_, W> {
             Step::Limit { reset_in } => {
                 let reset_in = i64::try_from(reset_in.as_millis()).unwrap_or(i64::MAX);
                 let resets_at_ms = now().as_millis().saturating_add(reset_in);
-                tell(self.out, &ScriptEvent::Limit { resets_at_ms })?;
+                write_event(self.out, &ScriptEvent::Limit { resets_at_ms })?;
                 return Ok(Some(1));
             }
             Step::Hang {} => loop {
@@ -236,12 +241,12 @@ impl<W: Write + AsFd> Player<'_, W> {
         self.calls += 1;
         let id = self.calls.to_string();
         let (name, input) = (name.to_owned(), one_line(input, MAX_INPUT));
-        tell(self.out, &ScriptEvent::ToolStarted { id: id.clone(), name, input })?;
+        write_event(self.out, &ScriptEvent::ToolStarted { id: id.clone(), name, input })?;
         let (is_error, text) = match work() {
             Ok(text) => (false, text),
             Err(text) => (true, text),
         };
-        tell(self.out, &ScriptEvent::ToolEnded { id, is_error, text })
+        write_event(self.out, &ScriptEvent::ToolEnded { id, is_error, text })
     }
 }
 

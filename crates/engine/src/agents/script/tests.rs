@@ -124,8 +124,8 @@ fn a_cassette_that_is_not_right_is_told_with_file_and_line() {
     let stage = CassetteFolder::new("{\"do\":\"session\"}\n{\"do\":\"jump\"}\n");
     let (_, end) = stage.next();
     assert_eq!(end.class, EndClass::NotStarted);
-    let told = "cassette.jsonl is not valid: line 2: column 12: unknown variant `jump`";
-    assert!(end.detail.contains(told), "{}", end.detail);
+    let reported = "cassette.jsonl is not valid: line 2: column 12: unknown variant `jump`";
+    assert!(end.detail.contains(reported), "{}", end.detail);
     assert!(!stage.folder.path().join("cassette.jsonl.cursor").exists());
 
     let play = Play { cassette: None, session: None, task: None, folder: Path::new(".") };
@@ -218,14 +218,14 @@ fn what_ended_the_process_counts_where_there_is_no_result() {
         (ProcessEnd::Signalled { signal: 9 }, EndClass::Crash),
         (ProcessEnd::NotStarted { error: "gone".into() }, EndClass::NotStarted),
     ] {
-        let told = decode(said, &end, "").1;
-        assert_eq!((told.class, told.text.as_str()), (class, ""));
+        let reported = decode(said, &end, "").1;
+        assert_eq!((reported.class, reported.text.as_str()), (class, ""));
     }
     let done = format!("{said}\n{{\"event\":\"result\",\"duration_ms\":1}}");
-    let told = decode(&done, &ProcessEnd::Lingered { after_ms: 1 }, "").1;
-    assert_eq!((told.class, told.text.as_str()), (EndClass::Completed, "partial"));
-    let told = decode("noise\n\n{", &ProcessEnd::Exited { code: 0 }, "").1;
-    assert_eq!(told.detail, "ended without a result; 2 lines could not be parsed");
+    let reported = decode(&done, &ProcessEnd::Lingered { after_ms: 1 }, "").1;
+    assert_eq!((reported.class, reported.text.as_str()), (EndClass::Completed, "partial"));
+    let reported = decode("noise\n\n{", &ProcessEnd::Exited { code: 0 }, "").1;
+    assert_eq!(reported.detail, "ended without a result; 2 lines could not be parsed");
 }
 
 #[test]

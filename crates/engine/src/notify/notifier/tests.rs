@@ -34,8 +34,8 @@ type Warnings = Arc<Mutex<Vec<String>>>;
 /// A notifier that has heard a run begin, with these shell commands as its channels.
 fn notifier(folder: &Path, commands: &[&str]) -> (Notifier, Warnings) {
     let warnings = Warnings::default();
-    let told = Arc::clone(&warnings);
-    let warn = Box::new(move |text: &str| told.lock().unwrap().push(text.to_owned()));
+    let reported = Arc::clone(&warnings);
+    let warn = Box::new(move |text: &str| reported.lock().unwrap().push(text.to_owned()));
     let channels = commands.iter().map(|one| Channel::Command((*one).to_owned())).collect();
     let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
     let place = ChannelContext {

@@ -107,7 +107,7 @@ struct Ground {
     program: AtomicI32,
     failed: AtomicI32,
     /// 1 once the program runs or cannot.
-    told: AtomicU32,
+    started: AtomicU32,
     stacks: *mut [MaybeUninit<u128>],
 }
 
@@ -141,7 +141,7 @@ impl Subreaper {
             subreaper: AtomicI32::new(0),
             program: AtomicI32::new(0),
             failed: AtomicI32::new(0),
-            told: AtomicU32::new(0),
+            started: AtomicU32::new(0),
             stacks: Box::into_raw(Box::new_uninit_slice(2 * STACK)),
         });
         let stack = ground.stack(1);
@@ -154,10 +154,10 @@ impl Subreaper {
         // SAFETY: stack and ground stay where they are until the subreaper was awaited.
         let pid = unsafe { clone(enter, stack, CLONE_VM, here) };
         let failed = (pid == -1).then(io::Error::last_os_error);
-        let told = Pid::from_raw(pid).filter(|_| pid > 0).map(|pid| ground.wait_until_told(pid));
+        let reported = Pid::from_raw(pid).filter(|_| pid > 0).map(|pid| ground.wait_for_start(pid));
         // SAFETY: as above.
         unsafe { pthread_sigmask(SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
-        let (Some((pid, program)), None) = (told, failed.as_ref()) else {
+        let (Some((pid, program)), None) = (reported, failed.as_ref()) else {
             return Err(failed.unwrap_or_else(|| io::Error::from(Errno::AGAIN)));
         };
         let mut subreaper = Self { pid, program: program.unwrap_or(pid), ground: Some(ground) };
@@ -178,7 +178,7 @@ impl Subreaper {
         let _ = kill_process(self.pid, Signal::KILL);
         loop {
             match waitpid(Some(self.pid), WaitOptions::from_bits_retain(ALL)) {
-                Ok(Some(_)) if ground.told.load(Ordering::Acquire) == 1 => return drop(ground),
+                Ok(Some(_)) if ground.started.load(Ordering::Acquire) == 1 => return drop(ground),
                 Ok(None) | Err(Errno::INTR) => {}
                 Ok(Some(_)) | Err(_) => return std::mem::forget(ground),
             }
@@ -200,12 +200,12 @@ impl Ground {
     }
 
     /// Waits for word of the start; the program, if it came so far. Must not touch `errno`.
-    fn wait_until_told(&self, subreaper: Pid) -> (Pid, Option<Pid>) {
+    fn wait_for_start(&self, subreaper: Pid) -> (Pid, Option<Pid>) {
         // A program can kill its subreaper before that has said a word.
         let moment = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         let look = ended() | WaitIdOptions::NOHANG;
-        while self.told.load(Ordering::Acquire) == 0 {
-            let waited = futex::wait(&self.told, futex::Flags::PRIVATE, 0, Some(&moment));
+        while self.started.load(Ordering::Acquire) == 0 {
+            let waited = futex::wait(&self.started, futex::Flags::PRIVATE, 0, Some(&moment));
             if waited == Err(Errno::TIMEDOUT)
                 && !matches!(waitid(WaitId::Pid(subreaper), look), Ok(None))
             {
@@ -215,9 +215,9 @@ impl Ground {
         (subreaper, Pid::from_raw(self.program.load(Ordering::Acquire)))
     }
 
-    fn tell(&self) {
-        self.told.store(1, Ordering::Release);
-        let _ = futex::wake(&self.told, futex::Flags::PRIVATE, 1);
+    fn report_start(&self) {
+        self.started.store(1, Ordering::Release);
+        let _ = futex::wake(&self.started, futex::Flags::PRIVATE, 1);
     }
 }
 
@@ -244,12 +244,12 @@ extern "C" fn enter(ground: *mut c_void) -> c_int {
     let ground = unsafe { &*ground.cast::<Ground>() };
     match begin(ground) {
         Ok(program) => {
-            ground.tell();
+            ground.report_start();
             keep(program, ground.report);
         }
         Err(error) => {
             ground.failed.store(error.raw_os_error(), Ordering::Release);
-            ground.tell();
+            ground.report_start();
         }
     }
     // SAFETY: ends the process without running anything of ralph's.

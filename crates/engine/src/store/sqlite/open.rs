@@ -36,8 +36,8 @@ thread_local! {
 }
 
 /// Sets what happens when a write has to wait for another process for two seconds.
-pub fn on_wait(tell: fn()) {
-    let _ = ON_WAIT.set(tell);
+pub fn on_wait(report: fn()) {
+    let _ = ON_WAIT.set(report);
 }
 
 /// How long the last write waited for other processes.
@@ -55,13 +55,13 @@ fn busy(times: i32) -> bool {
     if times == 0 {
         WAITING.set(Some((Stopwatch::start(), false)));
     }
-    let Some((since, told)) = WAITING.get() else {
+    let Some((since, reported)) = WAITING.get() else {
         return false;
     };
-    if !told && since.elapsed() >= SAY_SO_AFTER {
+    if !reported && since.elapsed() >= SAY_SO_AFTER {
         WAITING.set(Some((since, true)));
-        if let Some(tell) = ON_WAIT.get() {
-            tell();
+        if let Some(report) = ON_WAIT.get() {
+            report();
         }
     }
     let uneven = u64::from(std::process::id().wrapping_mul(0x9e37_79b9) >> 22)

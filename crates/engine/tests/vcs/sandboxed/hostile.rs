@@ -72,11 +72,14 @@ fn refused(script: &str) {
     let candidate = world.vcs.candidate(&world.base).unwrap();
     assert_eq!(candidate.taken, None, "{script}");
     assert_eq!(world.repo.beyond_head(&candidate), ["A one.txt"], "{script}");
-    let told = world.vcs.warnings().join("\n");
-    assert!(told.contains("but not its commits"), "{script}: {told}");
+    let reported = world.vcs.warnings().join("\n");
+    assert!(reported.contains("but not its commits"), "{script}: {reported}");
     world.vcs.commit(&world.base, &candidate, "subject", "").unwrap().unwrap();
-    let told = world.vcs.warnings().join("\n");
-    assert!(told.contains("is kept in") && told.contains("main.refused-1"), "{script}: {told}");
+    let reported = world.vcs.warnings().join("\n");
+    assert!(
+        reported.contains("is kept in") && reported.contains("main.refused-1"),
+        "{script}: {reported}"
+    );
     assert!(world.repo.exists(".ralph/box/main.refused-1/git"), "{script}");
     assert_eq!(world.repo.status(), "", "{script}");
     world.repo.fsck();

@@ -163,9 +163,9 @@ fn with_a_key_the_commits_are_signed_when_they_are_taken_over() {
     }
     assert_eq!(git_in(&lane.place, &["log", "--format=%s"]), "2\n1\nfirst");
     clean(&lane.place);
-    let told = format!("{{\"commit\":\"{own}\",\"short\":\"{}\",\"n\":7}}", &own[..9]);
+    let reported = format!("{{\"commit\":\"{own}\",\"short\":\"{}\",\"n\":7}}", &own[..9]);
     let wanted = format!("{{\"commit\":\"{head}\",\"short\":\"{}\",\"n\":7}}", &head[..9]);
-    assert_eq!(lane.vcs.renamed(&told), wanted);
+    assert_eq!(lane.vcs.renamed(&reported), wanted);
     assert_eq!(lane.vcs.warnings(), Vec::<String>::new(), "nothing is lost, so nothing is told");
     let saved = lane.repo.git(&["for-each-ref", "--format=%(refname)", "refs/ralph/wip/"]);
     assert_eq!(saved, "", "the unsigned commits need no ref");

@@ -174,8 +174,11 @@ fn a_person_who_commits_meanwhile_wins_and_no_commit_of_the_session_is_lost() {
     assert_eq!(world.repo.status(), "");
     let kept = world.repo.git(&["for-each-ref", "--contains", &own, "--format=%(refname)"]);
     assert!(kept.contains("refs/ralph/wip/"), "{kept}");
-    let told = world.vcs.warnings();
-    assert!(told.iter().any(|text| text.contains("are saved under refs/ralph/wip/")), "{told:?}");
+    let reported = world.vcs.warnings();
+    assert!(
+        reported.iter().any(|text| text.contains("are saved under refs/ralph/wip/")),
+        "{reported:?}"
+    );
     // The next session begins from the new tip.
     let at = world.session("git log --format=%s -1; git status --porcelain");
     assert_eq!(at, "subject");

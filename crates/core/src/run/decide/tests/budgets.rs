@@ -146,10 +146,10 @@ fn a_cancelled_attempt_comes_back_whatever_it_cost() {
     while !world.pending.is_empty() {
         let effect = world.pending.remove(0);
         if matches!(effect, Effect::RunSession { .. }) {
-            world.tell(&Input::Control(Control::Cancel(Cancel::Kill)));
+            world.send(&Input::Control(Control::Cancel(Cancel::Kill)));
         }
         if let Some(input) = world.answer(effect, &mut plays) {
-            world.tell(&input);
+            world.send(&input);
         }
     }
     assert_eq!((world.statuses(), world.ended_as()), (vec!["pending"], "Cancelled"));

@@ -8,11 +8,11 @@ fn until_session(world: &mut World) -> Effect {
     loop {
         let effect = world.pending.remove(0);
         if let Effect::RunSession { slot, .. } = effect {
-            world.tell(&Input::SessionStarted { slot, log: "x".to_owned() });
+            world.send(&Input::SessionStarted { slot, log: "x".to_owned() });
             return effect;
         }
         let input = world.answer(effect, &mut [].iter()).unwrap();
-        world.tell(&input);
+        world.send(&input);
     }
 }
 
@@ -21,7 +21,7 @@ fn ends_as(world: &mut World, session: Effect, plays: &[Play]) {
     let mut plays = plays.iter();
     let input = world.answer(session, &mut plays).unwrap();
     world.pending.retain(|effect| !matches!(effect, Effect::StopSession { .. }));
-    world.tell(&input);
+    world.send(&input);
     world.go_on(&mut plays);
     assert_eq!(plays.len(), 0, "sessions that the loop did not start");
 }
@@ -60,7 +60,7 @@ fn verified() -> Policy {
 #[test]
 fn the_first_ctrl_c_lets_the_session_end_and_its_work_is_committed() {
     let (mut world, session) = working(verified(), 2);
-    world.tell(&Input::CtrlC);
+    world.send(&Input::CtrlC);
     assert_eq!((stops(&mut world), world.state.ended), (vec![], false));
     let verifier = vec![(EndClass::Completed, "<verify-pass/>")];
     ends_as(&mut world, session, &[Play { verifier, ..done().gate(true) }]);
@@ -81,7 +81,7 @@ fn the_question_of_a_session_that_ends_after_ctrl_c_is_kept() {
         ..dag()
     };
     let (mut world, session) = working(spec, 0);
-    world.tell(&Input::CtrlC);
+    world.send(&Input::CtrlC);
     ends_as(&mut world, session, &[says("<question>Which one?</question>").without_changes()]);
     assert_eq!(world.ended_as(), "Cancelled");
     assert_eq!(world.outcome().question(), Some("Which one?"));
@@ -92,7 +92,7 @@ fn the_second_ctrl_c_interrupts_and_the_third_kills() {
     let (mut world, session) = working(dag(), 2);
     let mut seen = vec![];
     for _ in 0..4 {
-        world.tell(&Input::CtrlC);
+        world.send(&Input::CtrlC);
         seen.push(stops(&mut world));
     }
     assert_eq!(seen, [vec![], vec![Stopping::Interrupt], vec![Stopping::Kill], vec![]]);
@@ -107,10 +107,10 @@ fn the_second_ctrl_c_interrupts_and_the_third_kills() {
 fn cancel_now_is_the_second_ctrl_c_however_often_it_comes() {
     let (mut world, session) = working(dag(), 1);
     for expected in [vec![Stopping::Interrupt], vec![]] {
-        world.tell(&cancel(Cancel::Now));
+        world.send(&cancel(Cancel::Now));
         assert_eq!(stops(&mut world), expected);
     }
-    world.tell(&Input::CtrlC);
+    world.send(&Input::CtrlC);
     assert_eq!(stops(&mut world), [Stopping::Kill]);
     ends_as(&mut world, session, &[ends(EndClass::Cancelled)]);
     assert_eq!((world.ended_as(), world.statuses()), ("Cancelled", vec!["pending"]));
@@ -119,8 +119,8 @@ fn cancel_now_is_the_second_ctrl_c_however_often_it_comes() {
 #[test]
 fn a_lower_level_takes_nothing_back() {
     let (mut world, session) = working(dag(), 2);
-    world.tell(&cancel(Cancel::AfterSession));
-    world.tell(&cancel(Cancel::AfterTask));
+    world.send(&cancel(Cancel::AfterSession));
+    world.send(&cancel(Cancel::AfterTask));
     assert_eq!(world.state.cancel, Some(Cancel::AfterSession));
     ends_as(&mut world, session, &[done().gate(false)]);
     assert_eq!((world.ended_as(), world.sessions), ("Cancelled", 1), "it is not tried again");
@@ -129,7 +129,7 @@ fn a_lower_level_takes_nothing_back() {
 #[test]
 fn after_the_task_means_after_its_retries_and_before_any_other_task() {
     let (mut world, session) = working(dag(), 3);
-    world.tell(&cancel(Cancel::AfterTask));
+    world.send(&cancel(Cancel::AfterTask));
     assert_eq!(stops(&mut world), []);
     let limited = ends(EndClass::RateLimit);
     ends_as(&mut world, session, &[done().gate(false), limited, done().gate(true)]);
@@ -145,7 +145,7 @@ fn after_the_task_the_retry_is_of_that_task_whatever_is_ready_before_it() {
     let session = until_session(&mut world);
     // The user reopens the first task while the loop works on the second.
     world.tasks[0].0 = Status::Pending;
-    world.tell(&cancel(Cancel::AfterTask));
+    world.send(&cancel(Cancel::AfterTask));
     ends_as(&mut world, session, &[done().gate(false), done().gate(true)]);
     assert_eq!((world.statuses(), world.ended_as()), (vec!["pending", "done"], "Cancelled"));
 }
@@ -157,21 +157,21 @@ fn after_the_task_ends_with_a_task_that_fails_waits_or_cannot_be_claimed() {
         (says("<question>Why?</question>"), "waiting"),
     ] {
         let (mut world, session) = working(dag(), 2);
-        world.tell(&cancel(Cancel::AfterTask));
+        world.send(&cancel(Cancel::AfterTask));
         ends_as(&mut world, session, &[play]);
         assert_eq!(world.statuses(), [status, "pending"]);
         assert_eq!(world.ended_as(), "Cancelled");
     }
     // Somebody else takes the task between two attempts.
     let (mut world, session) = working(dag(), 2);
-    world.tell(&cancel(Cancel::AfterTask));
+    world.send(&cancel(Cancel::AfterTask));
     let plays = [done().gate(false)];
     let input = world.answer(session, &mut plays.iter()).unwrap();
-    world.tell(&input);
+    world.send(&input);
     while !matches!(world.pending[0], Effect::Claim { .. }) {
         let effect = world.pending.remove(0);
         let input = world.answer(effect, &mut [].iter()).unwrap();
-        world.tell(&input);
+        world.send(&input);
     }
     world.tasks[0].0 = Status::InProgress;
     world.finish();
@@ -188,7 +188,7 @@ fn after_the_task_where_iterations_are_judged_is_after_their_retries() {
         ..dag()
     };
     let (mut world, session) = working(policy, 2);
-    world.tell(&cancel(Cancel::AfterTask));
+    world.send(&cancel(Cancel::AfterTask));
     ends_as(&mut world, session, &[says("one").gate(false), says("two").gate(true)]);
     assert_eq!((world.ended_as(), world.outcome().iterations), ("Cancelled", 1));
 }
@@ -197,7 +197,7 @@ fn after_the_task_where_iterations_are_judged_is_after_their_retries() {
 #[test]
 fn after_the_task_where_the_agent_picks_is_after_the_session() {
     let (mut world, session) = working(pick(), 2);
-    world.tell(&cancel(Cancel::AfterTask));
+    world.send(&cancel(Cancel::AfterTask));
     ends_as(&mut world, session, &[done().gate(false)]);
     assert_eq!((world.ended_as(), world.sessions), ("Cancelled", 1));
 }
@@ -207,7 +207,7 @@ fn side_by_side_every_session_ends_by_itself() {
     let mut world = World::new(two_slots(), 4);
     world.begin();
     let sessions = [until_session(&mut world), until_session(&mut world)];
-    world.tell(&Input::CtrlC);
+    world.send(&Input::CtrlC);
     let [first, second] = sessions;
     ends_as(&mut world, first, &[done()]);
     assert!(!world.state.ended, "the other one is still at work");
@@ -221,7 +221,7 @@ fn side_by_side_each_task_in_hand_has_its_retries() {
     let mut world = World::new(two_slots(), 4);
     world.begin();
     let sessions = [until_session(&mut world), until_session(&mut world)];
-    world.tell(&cancel(Cancel::AfterTask));
+    world.send(&cancel(Cancel::AfterTask));
     let [first, second] = sessions;
     ends_as(&mut world, first, &[done()]);
     assert!(!world.state.ended, "the other task is in hand");
@@ -240,20 +240,20 @@ fn a_run_that_waits_ends_at_once() {
             let session = until_session(&mut world);
             let plays = [ends(class)];
             let input = world.answer(session, &mut plays.iter()).unwrap();
-            world.tell(&input);
+            world.send(&input);
             while world.state.slots[0].wait.is_none() {
                 let effect = world.pending.remove(0);
                 let input = world.answer(effect, &mut [].iter()).unwrap();
-                world.tell(&input);
+                world.send(&input);
             }
-            world.tell(&cancel(level));
+            world.send(&cancel(level));
             assert!(world.state.ended, "{level:?} {class:?}");
             assert_eq!(world.ended_as(), "Cancelled");
         }
         let mut paused = World::new(dag(), 1);
-        paused.tell(&Input::Control(Control::Pause));
+        paused.send(&Input::Control(Control::Pause));
         paused.begin();
-        paused.tell(&cancel(level));
+        paused.send(&cancel(level));
         assert!(paused.state.ended, "{level:?} while paused");
     }
 }
@@ -266,12 +266,12 @@ fn a_session_that_waits_to_begin_is_given_up() {
     while !matches!(world.pending[0], Effect::RunSession { .. }) {
         let effect = world.pending.remove(0);
         let input = world.answer(effect, &mut [].iter()).unwrap();
-        world.tell(&input);
+        world.send(&input);
     }
     world.pending.clear();
     let (port, error) = (crate::run::Port::Prompt, "it broke".to_owned());
-    world.tell(&Input::PortFailed { slot: 0, port, error, for_good: false });
-    world.tell(&Input::CtrlC);
+    world.send(&Input::PortFailed { slot: 0, port, error, for_good: false });
+    world.send(&Input::CtrlC);
     assert_eq!((world.state.ended, world.sessions), (true, 0));
     assert!(world.pending.iter().any(|effect| matches!(effect, Effect::Release { .. })));
 }
@@ -284,10 +284,10 @@ fn a_session_that_is_being_prepared_does_not_begin() {
     while !matches!(world.pending[0], Effect::RunSession { .. }) {
         let effect = world.pending.remove(0);
         let input = world.answer(effect, &mut [].iter()).unwrap();
-        world.tell(&input);
+        world.send(&input);
     }
     let session = world.pending.remove(0);
-    world.tell(&Input::CtrlC);
+    world.send(&Input::CtrlC);
     assert_eq!(stops(&mut world), [Stopping::Interrupt]);
     ends_as(&mut world, session, &[ends(EndClass::Cancelled)]);
     assert_eq!((world.ended_as(), world.statuses()), ("Cancelled", vec!["pending"]));
@@ -297,11 +297,11 @@ fn judging() -> World {
     let (mut world, session) = working(dag(), 2);
     let plays = [done().gate(true)];
     let input = world.answer(session, &mut plays.iter()).unwrap();
-    world.tell(&input);
+    world.send(&input);
     while world.state.slots[0].phase != Phase::Judging {
         let effect = world.pending.remove(0);
         let input = world.answer(effect, &mut [].iter()).unwrap();
-        world.tell(&input);
+        world.send(&input);
     }
     world
 }
@@ -310,7 +310,7 @@ fn judging() -> World {
 fn gates_that_run_finish_and_decide() {
     for level in [Cancel::AfterTask, Cancel::AfterSession] {
         let mut world = judging();
-        world.tell(&cancel(level));
+        world.send(&cancel(level));
         assert_eq!(stops(&mut world), []);
         world.finish();
         assert_eq!((world.statuses(), world.ended_as()), (vec!["done", "pending"], "Cancelled"));
@@ -320,8 +320,8 @@ fn gates_that_run_finish_and_decide() {
 #[test]
 fn the_second_ctrl_c_interrupts_gates_and_the_task_is_as_it_was() {
     let mut world = judging();
-    world.tell(&Input::CtrlC);
-    world.tell(&Input::CtrlC);
+    world.send(&Input::CtrlC);
+    world.send(&Input::CtrlC);
     assert_eq!(stops(&mut world), [Stopping::Interrupt]);
     world.gate = Some(false);
     world.finish();
@@ -333,7 +333,7 @@ fn the_second_ctrl_c_interrupts_gates_and_the_task_is_as_it_was() {
 #[test]
 fn what_an_interrupted_session_calls_done_is_not_judged() {
     let (mut world, session) = working(dag(), 1);
-    world.tell(&cancel(Cancel::Now));
+    world.send(&cancel(Cancel::Now));
     ends_as(&mut world, session, &[done().gate(true)]);
     assert_eq!(world.statuses(), ["pending"]);
     assert!(!world.facts.iter().any(|fact| matches!(fact, Fact::Judged { .. })));

@@ -16,7 +16,7 @@ fn one(policy: Policy, play: Play) -> (Class, Option<TaskAction>, u32, u32, u32)
     while world.settlements.is_empty() {
         let effect = world.pending.remove(0);
         if let Some(input) = world.answer(effect, &mut plays) {
-            world.tell(&input);
+            world.send(&input);
         }
     }
     let ending = &world.settlements[0].tasks[0];
@@ -136,8 +136,8 @@ fn a_done_that_changed_nothing_is_as_the_judge_says() {
     assert_eq!(class(&confirm, nothing()), Class::Unchanged, "nothing has judged");
     assert_eq!(class(&dag(), nothing()), Class::Done, "trusted");
     let world = World::run(dag(), 1, &[nothing()]);
-    let told = |fact: &Fact| matches!(fact, Fact::Noticed { notice: Notice::Trusted { .. } });
-    assert!(world.facts.iter().any(told), "what was trusted is named");
+    let reported = |fact: &Fact| matches!(fact, Fact::Noticed { notice: Notice::Trusted { .. } });
+    assert!(world.facts.iter().any(reported), "what was trusted is named");
     assert!(world.settlements[0].unchanged, "the evidence says unchanged");
     let refused = World::run(confirm, 1, &[nothing(), done()]);
     assert_eq!((refused.ended_as(), refused.tasks[0].1), ("Complete", 1));
@@ -288,14 +288,14 @@ fn a_lost_claim_writes_nothing_and_a_cancelled_session_counts_nothing() {
     while !matches!(lost.pending.first(), Some(Effect::MakeCandidate { .. })) {
         let effect = lost.pending.remove(0);
         let input = lost.answer(effect, &mut plays).unwrap();
-        lost.tell(&input);
+        lost.send(&input);
     }
     let agent = AgentId::new("agent-0").unwrap();
-    lost.tell(&Input::ClaimLost { agent, task: TaskId::new("t-0").unwrap() });
+    lost.send(&Input::ClaimLost { agent, task: TaskId::new("t-0").unwrap() });
     while lost.settlements.is_empty() {
         let effect = lost.pending.remove(0);
         if let Some(input) = lost.answer(effect, &mut plays) {
-            lost.tell(&input);
+            lost.send(&input);
         }
     }
     let ending = &lost.settlements[0].tasks[0];
@@ -308,15 +308,15 @@ fn a_lost_claim_writes_nothing_and_a_cancelled_session_counts_nothing() {
     for _ in 0..2 {
         let effect = cancelled.pending.remove(0);
         let input = cancelled.answer(effect, &mut [].iter()).unwrap();
-        cancelled.tell(&input);
+        cancelled.send(&input);
     }
-    cancelled.tell(&Input::Control(Control::Cancel(Cancel::Kill)));
+    cancelled.send(&Input::Control(Control::Cancel(Cancel::Kill)));
     let plays = [ends(EndClass::Cancelled)];
     let mut plays = plays.iter();
     while !cancelled.pending.is_empty() {
         let effect = cancelled.pending.remove(0);
         if let Some(input) = cancelled.answer(effect, &mut plays) {
-            cancelled.tell(&input);
+            cancelled.send(&input);
         }
     }
     assert_eq!((cancelled.ended_as(), cancelled.outcome().iterations), ("Cancelled", 0));

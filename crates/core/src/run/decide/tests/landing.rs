@@ -56,7 +56,7 @@ fn red_on_top_of_what_has_landed_comes_back_and_says_so() {
             world.gate = Some(!landed || world.sessions > 1);
         }
         if let Some(input) = world.answer(effect, &mut plays) {
-            world.tell(&input);
+            world.send(&input);
         }
     }
     let first = &world.settlements[0];
@@ -121,7 +121,7 @@ fn a_conflict_is_seen_before_the_verifier_is_paid() {
             plays.next();
         }
         if let Some(input) = input {
-            world.tell(&input);
+            world.send(&input);
         }
     }
     let first = &world.settlements[0];
@@ -148,13 +148,13 @@ fn overtaken(policy: Policy, times: usize) -> (World, Vec<bool>) {
             }
             Effect::Settle { slot, .. } if left > 0 => {
                 left -= 1;
-                world.tell(&Input::HeadMoved { slot: *slot });
+                world.send(&Input::HeadMoved { slot: *slot });
                 continue;
             }
             _ => {}
         }
         if let Some(input) = world.answer(effect, &mut plays) {
-            world.tell(&input);
+            world.send(&input);
         }
     }
     assert_eq!(world.statuses(), ["done"]);
@@ -166,16 +166,16 @@ fn after_two_overtakes_the_branch_is_held_and_the_run_says_so() {
     for policy in [parallel(1), dag()] {
         let (world, held) = overtaken(policy.clone(), 1);
         assert_eq!(held, [false, false], "one overtake is everyday");
-        let told = |world: &World| {
-            let told = world.facts.iter().filter(|fact| {
+        let reported = |world: &World| {
+            let reported = world.facts.iter().filter(|fact| {
                 matches!(fact, Fact::Noticed { notice: crate::run::Notice::Overtaken { .. } })
             });
-            told.count()
+            reported.count()
         };
-        assert_eq!(told(&world), 0);
+        assert_eq!(reported(&world), 0);
         let (world, held) = overtaken(policy, 3);
         assert_eq!(held, [false, false, true, true]);
-        assert_eq!(told(&world), 1, "it is said once");
+        assert_eq!(reported(&world), 1, "it is said once");
     }
 }
 
@@ -209,7 +209,7 @@ fn one_lands_after_the_other() {
             assert_eq!(landing.take(), Some(*slot));
         }
         if let Some(input) = world.answer(effect, &mut plays) {
-            world.tell(&input);
+            world.send(&input);
         }
     }
     assert_eq!(world.statuses(), ["done", "done"]);
@@ -231,12 +231,12 @@ fn cancelled_work_does_not_land() {
             continue;
         }
         if let Some(input) = world.answer(effect, &mut plays) {
-            world.tell(&input);
+            world.send(&input);
         }
     }
     let queued = world.state.slots.iter().filter(|slot| slot.phase == Phase::Queued).count();
     assert_eq!(queued, 1, "one waits for the other");
-    world.tell(&Input::Control(crate::run::Control::Cancel(crate::run::Cancel::Now)));
+    world.send(&Input::Control(crate::run::Control::Cancel(crate::run::Cancel::Now)));
     world.pending.push(held.unwrap());
     world.finish();
     assert_eq!(world.ended_as(), "Cancelled");
@@ -256,11 +256,11 @@ fn a_branch_that_moved_is_taken_into_account() {
         let effect = world.pending.remove(0);
         if let (Effect::Settle { slot, .. }, false) = (&effect, moved) {
             moved = true;
-            world.tell(&Input::HeadMoved { slot: *slot });
+            world.send(&Input::HeadMoved { slot: *slot });
             continue;
         }
         if let Some(input) = world.answer(effect, &mut plays) {
-            world.tell(&input);
+            world.send(&input);
         }
     }
     assert_eq!(world.landed_by.len(), 2, "it had its turn twice");

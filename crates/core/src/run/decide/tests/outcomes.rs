@@ -113,11 +113,11 @@ fn s1_13_terminal_checks_in_order() {
         (0, 1, 0, "Blocked"),
         (0, 0, 1, "Blocked"),
     ];
-    for (tasks, stuck, foreign, told) in rows {
+    for (tasks, stuck, foreign, reported) in rows {
         let mut world = World::new(dag(), tasks);
         (world.stuck, world.foreign) = (stuck, foreign);
         world.play(&[]);
-        assert_eq!((world.ended_as(), world.sessions), (told, 0), "{tasks} {stuck} {foreign}");
+        assert_eq!((world.ended_as(), world.sessions), (reported, 0), "{tasks} {stuck} {foreign}");
     }
     let mut resolved = World::new(dag(), 2);
     resolved.tasks[0].0 = Status::Done;
@@ -132,10 +132,10 @@ fn s1_13_terminal_checks_in_order() {
     // A cancellation is asked before everything.
     let mut cancelled = World::new(dag(), 0);
     cancelled.begin();
-    cancelled.tell(&Input::Control(Control::Cancel(Cancel::AfterSession)));
+    cancelled.send(&Input::Control(Control::Cancel(Cancel::AfterSession)));
     let survey = cancelled.pending.remove(0);
     let input = cancelled.answer(survey, &mut [].iter()).unwrap();
-    cancelled.tell(&input);
+    cancelled.send(&input);
     assert_eq!(cancelled.ended_as(), "Cancelled");
 }
 
@@ -154,7 +154,7 @@ fn the_budget_stops_the_run_and_not_the_last_task() {
     world.state.usage = Usage { input_tokens: 60, output_tokens: 40, ..Usage::default() };
     let survey = world.pending.remove(0);
     let input = world.answer(survey, &mut [].iter()).unwrap();
-    world.tell(&input);
+    world.send(&input);
     assert_eq!(world.ended_as(), "BudgetReached");
     assert_eq!(
         world.outcome().reason,
@@ -199,13 +199,13 @@ fn broken(for_good: bool) -> Input {
 fn s0_3_where_the_agent_picks_a_failing_look_is_transient_and_counts() {
     let mut world = looking(Policy { max_sessions: Some(9), ..pick() });
     for failures in 1..=8 {
-        world.tell(&broken(false));
+        world.send(&broken(false));
         assert!(matches!(world.pending.pop(), Some(Effect::Wake { at: Some(_), .. })));
         assert_eq!(world.state.counted, failures);
-        world.tell(&Input::Woken { slot: 0 });
+        world.send(&Input::Woken { slot: 0 });
         assert_eq!(world.pending.pop(), Some(Effect::Survey { slot: 0 }), "it looks again");
     }
-    world.tell(&broken(false));
+    world.send(&broken(false));
     assert_eq!((world.ended_as(), world.sessions), ("LimitReached", 0));
 }
 
@@ -214,11 +214,11 @@ fn s0_3_the_waits_grow_up_to_a_minute() {
     let mut world = looking(Policy { max_sessions: None, ..pick() });
     let mut waits = vec![];
     for _ in 0..12 {
-        world.tell(&broken(false));
+        world.send(&broken(false));
         let Some(Effect::Wake { at: Some(at), .. }) = world.pending.pop() else { panic!() };
         waits.push(at.millis_since(world.now));
         world.now = at;
-        world.tell(&Input::Woken { slot: 0 });
+        world.send(&Input::Woken { slot: 0 });
         world.pending.clear();
     }
     assert!(waits[0] <= 2_000 && waits[11] > 20_000, "{waits:?}");
@@ -229,19 +229,19 @@ fn s0_3_the_waits_grow_up_to_a_minute() {
 fn s1_51_a_store_that_stays_broken_ends_the_run_with_an_error() {
     let mut world = looking(dag());
     for _ in 0..3 {
-        world.tell(&broken(false));
+        world.send(&broken(false));
         let Some(Effect::Wake { .. }) = world.pending.pop() else { panic!("{:?}", world.facts) };
-        world.tell(&Input::Woken { slot: 0 });
+        world.send(&Input::Woken { slot: 0 });
         assert_eq!(world.pending.pop(), Some(Effect::Survey { slot: 0 }));
     }
-    world.tell(&broken(false));
+    world.send(&broken(false));
     let outcome = world.outcome();
     assert_eq!((outcome.reason.name(), outcome.reason.code(&outcome.left, false)), ("Error", 1));
     assert_eq!(outcome.reason.sentence(), "Stopped by an error: the disk is gone.");
     assert!(outcome.reason.is_interruption(), "the next start goes on");
     // ralph does not retry what a retry cannot fix.
     let mut world = looking(dag());
-    world.tell(&broken(true));
+    world.send(&broken(true));
     assert_eq!(world.ended_as(), "Error");
 }
 
@@ -249,11 +249,11 @@ fn s1_51_a_store_that_stays_broken_ends_the_run_with_an_error() {
 fn s1_51_a_claim_is_given_back_when_the_store_fails_for_good() {
     let mut world = looking(dag());
     let survey = world.answer(Effect::Survey { slot: 0 }, &mut [].iter()).unwrap();
-    world.tell(&survey);
+    world.send(&survey);
     let claim = world.pending.remove(0);
     let claimed = world.answer(claim, &mut [].iter()).unwrap();
-    world.tell(&claimed);
-    world.tell(&broken(true));
+    world.send(&claimed);
+    world.send(&broken(true));
     let task = TaskId::new("t-0").unwrap();
     assert!(world.pending.contains(&Effect::Release { slot: 0, task }), "{:?}", world.pending);
     assert_eq!(world.ended_as(), "Error");
@@ -272,10 +272,10 @@ fn s0_13_a_plan_that_cannot_be_counted_is_not_a_finished_one() {
             if let Input::Settled { settled, .. } = input {
                 break settled;
             }
-            world.tell(&input);
+            world.send(&input);
         };
         let settled = Box::new(Settled { counts: None, ..*settled });
-        world.tell(&Input::Settled { slot: 0, settled });
+        world.send(&Input::Settled { slot: 0, settled });
         assert!(world.state.stop.is_none(), "{:?}", world.state.stop);
         assert_eq!(world.pending, [Effect::Survey { slot: 0 }], "tasks may remain: it looks again");
     }
@@ -286,12 +286,12 @@ fn s0_10_cleaning_up_is_told_before_the_plan_is_counted() {
     let mut world = World::new(Policy { max_sessions: Some(1), ..pick() }, 2);
     world.play(&[says("bye")]);
     let after = world.facts.iter().position(|fact| matches!(fact, Fact::SessionEnded { .. }));
-    let told: Vec<&Fact> = world.facts[after.unwrap()..]
+    let reported: Vec<&Fact> = world.facts[after.unwrap()..]
         .iter()
         .filter(|fact| matches!(fact, Fact::TaskSettled { .. } | Fact::StopDecided { .. }))
         .collect();
-    let [Fact::TaskSettled { reason, .. }, Fact::StopDecided { .. }] = told[..] else {
-        panic!("{told:?}")
+    let [Fact::TaskSettled { reason, .. }, Fact::StopDecided { .. }] = reported[..] else {
+        panic!("{reported:?}")
     };
     assert_eq!(reason, "session exited without completing task");
 }
@@ -307,7 +307,7 @@ fn where_the_agent_picks_only_claims_of_others_are_waited_for() {
         next_expiry: Some(expiry),
         ..Survey::default()
     };
-    world.tell(&Input::Surveyed { slot: 0, survey });
+    world.send(&Input::Surveyed { slot: 0, survey });
     let waits = Fact::WaitStarted { slot: 0, wait: Wait::Others { tasks: 1 }, until: Some(expiry) };
     assert!(world.facts.contains(&waits), "{:?}", world.facts);
     assert_eq!(world.pending, [Effect::Wake { slot: 0, at: Some(expiry), on_change: true }]);

@@ -48,7 +48,7 @@ fn until_published(policy: Policy, plays: &[Play]) -> World {
             return world;
         }
         if let Some(input) = world.answer(effect, &mut plays) {
-            world.tell(&input);
+            world.send(&input);
         }
     }
 }
@@ -83,7 +83,7 @@ fn nothing_is_published_that_is_not_complete_or_not_asked_for() {
 fn a_failure_to_publish_leaves_a_complete_run_complete() {
     let mut world = until_published(publishing(false, true), &[done()]);
     assert_eq!(story(&world), ["stop", "publishing"]);
-    world.tell(&Input::Published(failed()));
+    world.send(&Input::Published(failed()));
     assert_eq!(story(&world), ["stop", "publishing", "published", "ended"]);
     let outcome = world.outcome();
     assert_eq!((outcome.reason.name(), outcome.code()), ("Complete", 0));
@@ -101,10 +101,10 @@ fn a_failure_to_publish_leaves_a_complete_run_complete() {
 fn a_cancellation_stops_publishing_and_the_run_is_still_complete() {
     for level in [Cancel::AfterSession, Cancel::Now, Cancel::Kill] {
         let mut world = until_published(publishing(false, true), &[done()]);
-        world.tell(&Input::Control(Control::Cancel(level)));
+        world.send(&Input::Control(Control::Cancel(level)));
         assert_eq!(world.pending, [Effect::StopPublishing]);
         let interrupted = Publication { end: PublishEnd::Interrupted, ..failed() };
-        world.tell(&Input::Published(interrupted));
+        world.send(&Input::Published(interrupted));
         assert_eq!((world.state.ended, world.ended_as()), (true, "Complete"));
     }
     // One that came before is a wish to end, and nothing is begun.
@@ -122,9 +122,9 @@ fn pushes_between_iterations_end_with_what_is_killed() {
     let mut world = World::new(publishing(true, false), 1);
     world.begin();
     world.pending.clear();
-    world.tell(&Input::Control(Control::Cancel(Cancel::AfterSession)));
+    world.send(&Input::Control(Control::Cancel(Cancel::AfterSession)));
     assert_eq!(world.pending, []);
-    world.tell(&Input::Control(Control::Cancel(Cancel::Now)));
+    world.send(&Input::Control(Control::Cancel(Cancel::Now)));
     assert_eq!(world.pending, [Effect::StopPublishing]);
 }
 
@@ -135,7 +135,7 @@ fn watching(watch_ms: u64) -> Policy {
 /// Goes on until the pull request is watched.
 fn until_watched(policy: Policy) -> World {
     let mut world = until_published(policy, &[done()]);
-    world.tell(&Input::Published(opened()));
+    world.send(&Input::Published(opened()));
     world
 }
 
@@ -154,7 +154,7 @@ fn a_pull_request_is_watched_and_what_is_found_is_work_for_the_same_run() {
     // A new task came into the plan.
     world.add_task();
     world.pending.clear();
-    world.tell(&Input::Reviewed(work()));
+    world.send(&Input::Reviewed(work()));
     assert_eq!((world.state.stop.as_ref(), world.pending.len()), (None, 1));
     assert!(matches!(world.pending[0], Effect::Survey { slot: 0 }));
     world.go_on(&mut [done()].iter());
@@ -168,7 +168,7 @@ fn a_pull_request_is_watched_and_what_is_found_is_work_for_the_same_run() {
 fn watching_ends_the_run_when_nothing_is_left_to_do_about_it() {
     for end in [ReviewEnd::Green, ReviewEnd::Red, ReviewEnd::Spent, ReviewEnd::Failed] {
         let mut world = until_watched(watching(60_000));
-        world.tell(&Input::Reviewed(Review::blank(end, "")));
+        world.send(&Input::Reviewed(Review::blank(end, "")));
         assert_eq!((world.state.ended, world.ended_as()), (true, "Complete"));
     }
     // Limits hold for what is found, too.
@@ -176,7 +176,7 @@ fn watching_ends_the_run_when_nothing_is_left_to_do_about_it() {
     let mut world = until_watched(limited);
     world.add_task();
     world.pending.clear();
-    world.tell(&Input::Reviewed(work()));
+    world.send(&Input::Reviewed(work()));
     world.finish();
     assert_eq!(world.ended_as(), "LimitReached");
 }
@@ -185,7 +185,7 @@ fn watching_ends_the_run_when_nothing_is_left_to_do_about_it() {
 fn only_an_open_pull_request_of_our_own_is_watched_and_not_beyond_the_time_of_the_run() {
     for end in [PublishEnd::Theirs, PublishEnd::ByHand, PublishEnd::Merged, PublishEnd::Pushed] {
         let mut world = until_published(watching(60_000), &[done()]);
-        world.tell(&Input::Published(Publication { end, ..opened() }));
+        world.send(&Input::Published(Publication { end, ..opened() }));
         assert_eq!(story(&world).last(), Some(&"ended"), "{end:?}");
     }
     assert_eq!(story(&until_watched(watching(0))).last(), Some(&"ended"));
@@ -200,13 +200,13 @@ fn a_cancellation_of_any_kind_ends_watching() {
     for level in [Cancel::AfterTask, Cancel::AfterSession, Cancel::Now, Cancel::Kill] {
         let mut world = until_watched(watching(60_000));
         world.pending.clear();
-        world.tell(&Input::Control(Control::Cancel(level)));
+        world.send(&Input::Control(Control::Cancel(level)));
         assert_eq!(world.pending, [Effect::StopPublishing]);
-        world.tell(&Input::Reviewed(Review::blank(ReviewEnd::Interrupted, "")));
+        world.send(&Input::Reviewed(Review::blank(ReviewEnd::Interrupted, "")));
         assert_eq!((world.state.ended, world.ended_as()), (true, "Complete"));
     }
     let mut world = World::new(watching(60_000), 1);
     world.begin();
-    world.tell(&Input::Reviewed(work()));
+    world.send(&Input::Reviewed(work()));
     assert!(matches!(world.facts.last(), Some(Fact::Anomaly { .. })));
 }

@@ -5,11 +5,11 @@ use super::*;
 use crate::run::Notice;
 
 fn notices(world: &World) -> Vec<&Notice> {
-    let told = world.facts.iter().filter_map(|fact| match fact {
+    let reported = world.facts.iter().filter_map(|fact| match fact {
         Fact::Noticed { notice } => Some(notice),
         _ => None,
     });
-    told.collect()
+    reported.collect()
 }
 
 fn held_because(world: &World) -> String {

@@ -169,7 +169,7 @@ fn until_verifying() -> World {
     while world.state.slots[0].phase != Phase::Verifying {
         let effect = world.pending.remove(0);
         let input = world.answer(effect, &mut plays);
-        world.tell(&input.unwrap());
+        world.send(&input.unwrap());
     }
     world
 }
@@ -178,7 +178,7 @@ fn until_verifying() -> World {
 fn whoever_cancels_leaves_the_task_as_it_was() {
     for level in [Cancel::Now, Cancel::Kill] {
         let mut world = until_verifying();
-        world.tell(&Input::Control(Control::Cancel(level)));
+        world.send(&Input::Control(Control::Cancel(level)));
         assert!(world.pending.iter().any(|effect| matches!(effect, Effect::StopSession { .. })));
         world.pending.retain(|effect| !matches!(effect, Effect::StopSession { .. }));
         world.verifier = vec![(EndClass::Cancelled, "")];
@@ -191,7 +191,7 @@ fn whoever_cancels_leaves_the_task_as_it_was() {
 #[test]
 fn the_verifier_of_the_last_session_decides() {
     let mut world = until_verifying();
-    world.tell(&Input::CtrlC);
+    world.send(&Input::CtrlC);
     assert!(!world.pending.iter().any(|effect| matches!(effect, Effect::StopSession { .. })));
     world.verifier = vec![PASS];
     world.finish();
@@ -207,20 +207,20 @@ fn a_task_that_is_skipped_or_lost_waits_for_no_verdict() {
         world.verifier = vec![(EndClass::UsageWindow, "")];
         let effect = world.pending.remove(0);
         let input = world.answer(effect, &mut [].iter());
-        world.tell(&input.unwrap());
+        world.send(&input.unwrap());
         assert!(world.state.slots[0].wait.is_some());
         world.pending.clear();
         world
     };
     let mut skipped = limited();
-    skipped.tell(&Input::Control(Control::Skip { task: id.clone() }));
+    skipped.send(&Input::Control(Control::Skip { task: id.clone() }));
     skipped.finish();
     assert_eq!(skipped.statuses(), ["waiting"]);
     let mut lost = limited();
-    lost.tell(&Input::ClaimLost { agent, task: id });
+    lost.send(&Input::ClaimLost { agent, task: id });
     assert!(lost.pending.iter().any(|effect| matches!(effect, Effect::Settle { .. })));
     let mut cancelled = limited();
-    cancelled.tell(&Input::Control(Control::Cancel(Cancel::AfterSession)));
+    cancelled.send(&Input::Control(Control::Cancel(Cancel::AfterSession)));
     cancelled.finish();
     assert_eq!((cancelled.statuses(), cancelled.ended_as()), (vec!["pending"], "Cancelled"));
 }

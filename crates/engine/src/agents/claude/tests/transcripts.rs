@@ -183,7 +183,7 @@ fn partial_messages_are_not_told_twice() {
 #[test]
 fn a_session_is_told_in_order() {
     let (events, _) = play("done", &ProcessEnd::Exited { code: 0 });
-    let told: Vec<String> = events
+    let reported: Vec<String> = events
         .iter()
         .filter_map(|event| match event {
             AgentEvent::Started { model, .. } => Some(format!("started {}", model.as_deref()?)),
@@ -194,11 +194,14 @@ fn a_session_is_told_in_order() {
             _ => None,
         })
         .collect();
-    assert_eq!(told[0], "started claude-opus-5-5");
-    assert_eq!(told[1..4], ["I will write the file.", "Write /project/hello.txt", "error: false"]);
+    assert_eq!(reported[0], "started claude-opus-5-5");
     assert_eq!(
-        told[4..6],
+        reported[1..4],
+        ["I will write the file.", "Write /project/hello.txt", "error: false"]
+    );
+    assert_eq!(
+        reported[4..6],
         ["Bash cat hello.txt; echo appended >> hello.txt; exit 3", "error: true"]
     );
-    assert_eq!(told[told.len() - 2..], [DONE, "Some(2710)"]);
+    assert_eq!(reported[reported.len() - 2..], [DONE, "Some(2710)"]);
 }
