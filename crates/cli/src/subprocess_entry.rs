@@ -17,7 +17,7 @@ pub(crate) fn run(environment: &Environment) -> Option<ExitCode> {
     let (name, rest) = environment.arguments.get(1..)?.split_first()?;
     let unreadable = || "invalid arguments".to_owned();
     let refused = |error: std::io::Error| error.to_string();
-    let said = if name == OUTER {
+    let output = if name == OUTER {
         match Outer::read(rest) {
             Some(outer) => inside::outer(&outer).map_or_else(refused, |never| match never {}),
             None => unreadable(),
@@ -36,7 +36,7 @@ pub(crate) fn run(environment: &Environment) -> Option<ExitCode> {
     } else {
         return None;
     };
-    let _ = writeln!(std::io::stderr(), "{SAYS}{said}");
+    let _ = writeln!(std::io::stderr(), "{SAYS}{output}");
     Some(ExitCode::from(u8::try_from(FAILED).unwrap_or(1)))
 }
 

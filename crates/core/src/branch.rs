@@ -359,7 +359,7 @@ mod tests {
         let together = |texts: &[&str]| {
             check_together(&texts.iter().map(|text| name(text)).collect::<Vec<_>>())
         };
-        for (texts, said) in [
+        for (texts, output) in [
             (["a", "a"], "named twice"),
             (["a", "A"], "differ only in case"),
             (["ä", "Ä"], "differ only in case"),
@@ -367,7 +367,7 @@ mod tests {
             (["a/b", "A"], "branches A and a/b cannot both exist"),
         ] {
             let error = together(&texts).unwrap_err().to_string();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(output), "{error}");
         }
         assert_eq!(together(&["a", "ab", "b/a", "b/c", "a-b"]), Ok(()));
     }

@@ -209,7 +209,8 @@ pub struct AttemptEnd {
     /// The files it changed.
     pub changed: Changes,
     /// The end of what it said last; may be empty.
-    pub said: String,
+    #[serde(rename = "said")]
+    pub last_message: String,
     /// What makes another failure the same as this one; `None` where nothing was judged red.
     pub fingerprint: Option<String>,
 }

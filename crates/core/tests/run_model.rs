@@ -358,7 +358,7 @@ impl World {
                     EndClass::Cancelled,
                 ];
                 let class = ENDS[usize::from(dice.roll(8))];
-                let said = match dice.roll(4) {
+                let output = match dice.roll(4) {
                     0 => None,
                     1 => Some(agent::Verdict::Fail("no".to_owned())),
                     _ => Some(agent::Verdict::Pass),
@@ -366,7 +366,7 @@ impl World {
                 let report = VerifierReport {
                     end: SessionEnd::of(class, ""),
                     process: ProcessEnd::Exited { code: 0 },
-                    verdict: said.filter(|_| class == EndClass::Completed),
+                    verdict: output.filter(|_| class == EndClass::Completed),
                     duration_ms: 1,
                 };
                 Input::Verified { slot, report: Box::new(report) }

@@ -219,14 +219,14 @@ fn earlier(attempts: &[Attempt], log: &[LogEntry], reason: Option<&str>) -> Vec<
         .filter_map(|(attempt, number)| Some((attempt.end.as_ref()?, number)))
         .filter(|(end, _)| is_about_the_task(&end.outcome))
         .map(|(end, number)| {
-            let said = reason.map(str::trim) == Some(end.detail.trim());
+            let output = reason.map(str::trim) == Some(end.detail.trim());
             EarlierAttempt {
                 number,
                 outcome: end.outcome.clone(),
-                detail: if said { String::new() } else { end.detail.clone() },
+                detail: if output { String::new() } else { end.detail.clone() },
                 commit: end.commit.clone(),
                 changed: end.changed.clone(),
-                said: end.said.clone(),
+                last_message: end.last_message.clone(),
                 fingerprint: end.fingerprint.clone(),
             }
         })

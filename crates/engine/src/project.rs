@@ -337,14 +337,14 @@ mod tests {
         for name in ["run.lock", "logs", "progress.db", "state.toml", "worktrees", "box"] {
             let link = project.ralph_dir().join(name);
             symlink("../precious", &link).unwrap();
-            let said = project.check_ours().unwrap_err().to_string();
-            assert!(said.contains(name) && said.contains("link to ../precious"), "{said}");
+            let output = project.check_ours().unwrap_err().to_string();
+            assert!(output.contains(name) && output.contains("link to ../precious"), "{output}");
             std::fs::remove_file(link).unwrap();
         }
         std::fs::rename(project.ralph_dir(), root.join("moved")).unwrap();
         symlink("moved", project.ralph_dir()).unwrap();
-        let said = project.check_ours().unwrap_err().to_string();
-        assert!(said.contains(".ralph") && said.contains("link to moved"), "{said}");
+        let output = project.check_ours().unwrap_err().to_string();
+        assert!(output.contains(".ralph") && output.contains("link to moved"), "{output}");
     }
 
     #[test]

@@ -268,8 +268,8 @@ fn is_committed(root: &Path, link: &Path, target: &Path) -> bool {
         return false;
     };
     let Ok(id) = std::str::from_utf8(id) else { return false };
-    let said = Git::plumbing(root, &["cat-file", "blob", id]).run();
-    said.is_ok_and(|said| said == target.as_os_str().as_bytes())
+    let output = Git::plumbing(root, &["cat-file", "blob", id]).run();
+    output.is_ok_and(|output| output == target.as_os_str().as_bytes())
 }
 
 /// The commits that runs of this process began at, by the git directory.

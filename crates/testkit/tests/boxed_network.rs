@@ -138,7 +138,7 @@ fn what_is_listed_is_reached_and_nothing_else() {
         listed.port()
     );
     let Some(output) = outside.script(&script) else { return };
-    let said = text(&output);
+    let printed = text(&output);
     for line in [
         "door: hello".to_owned(),
         "name: hello".to_owned(),
@@ -150,7 +150,7 @@ fn what_is_listed_is_reached_and_nothing_else() {
          must be in sandbox.network.allowed itself"
             .to_owned(),
     ] {
-        assert!(said.lines().any(|known| known == line), "{line}\n{said}");
+        assert!(printed.lines().any(|known| known == line), "{line}\n{printed}");
     }
     assert_eq!(outside.proxy.refusals().len(), 3, "{:?}", outside.proxy.refusals());
 }
@@ -211,8 +211,8 @@ fn a_server_of_the_box_is_found_in_the_box() {
     // The bridge itself is a server on loopback: asked directly, it is no proxy's business.
     let script = "curl --silent --show-error --max-time 60 \"http://127.0.0.1:${HTTP_PROXY##*:}/\"";
     let Some(output) = outside.script(script) else { return };
-    let said = text(&output);
-    assert_eq!(said, "ralph: this is a proxy, but the request is not a proxy request\n");
+    let printed = text(&output);
+    assert_eq!(printed, "ralph: this is a proxy, but the request is not a proxy request\n");
     assert_eq!(outside.proxy.refused(), 0, "{:?}", outside.proxy.refusals());
 }
 
@@ -260,10 +260,10 @@ mod claude_code {
             command.env(name, value.unwrap_or_default());
         }
         let output = command.current_dir(env.repo()).output().unwrap();
-        let said = text(&output);
+        let printed = text(&output);
         let last = String::from_utf8_lossy(&output.stdout).lines().last().map(serde_json::from_str);
-        let result: Value = last.unwrap_or_else(|| panic!("{said}")).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{said}");
+        let result: Value = last.unwrap_or_else(|| panic!("{printed}")).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{printed}");
         assert_eq!(result["result"], "All done.", "{result}");
         assert_eq!(env.sessions_seen().len(), 1);
         Some(outside)
@@ -281,11 +281,11 @@ mod claude_code {
         ]);
         let Some(env) = ClaudeEnv::new("/no/ralph/here", script) else { return };
         let Some(outside) = session(&env, is_at_its_place, variables) else { return };
-        let said = std::fs::read_to_string(env.repo().join("said.txt")).unwrap();
+        let output = std::fs::read_to_string(env.repo().join("said.txt")).unwrap();
         let closed = format!(
             "ralph: {other} cannot be reached, because the network is closed (sandbox.network is deny)\n7\n"
         );
-        assert_eq!(said, closed);
+        assert_eq!(output, closed);
         let refusals = outside.proxy.refusals();
         let refused: Vec<_> =
             refusals.iter().map(|(host, port, _)| (host.as_str(), *port)).collect();

@@ -38,13 +38,13 @@ fn nothing_acknowledged_is_lost_when_writers_are_killed() {
             std::thread::sleep(Duration::from_micros(random.u64(500..12_000)));
             child.kill().unwrap();
             killed += 1;
-            let (mut said, mut complaint) = (String::new(), String::new());
-            child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+            let (mut output, mut complaint) = (String::new(), String::new());
+            child.stdout.take().unwrap().read_to_string(&mut output).unwrap();
             child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
             child.wait().unwrap();
             assert_eq!(complaint, "", "a writer failed before it was killed");
             // The last line may be half: only whole ones were told.
-            let whole = said.rfind('\n').map_or("", |end| &said[..end]);
+            let whole = output.rfind('\n').map_or("", |end| &output[..end]);
             for line in whole.lines() {
                 let (word, id) = line.split_once(' ').unwrap();
                 reported.insert(id.to_owned(), word.to_owned());

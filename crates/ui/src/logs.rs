@@ -24,7 +24,7 @@ pub fn show(
     part: Part,
     options: Options,
     out: impl Write,
-    mut said: impl FnMut(&str) -> Vec<AgentEvent>,
+    mut events_of: impl FnMut(&str) -> Vec<AgentEvent>,
 ) -> io::Result<()> {
     let mut reporter = PlainReporter::new(out, Options { progress: false, ..options });
     let mut shown = LogFilter::new(part);
@@ -35,7 +35,7 @@ pub fn show(
         }
         reporter.event(event);
         if let Fact::SessionStarted { slot, log } = &event.fact {
-            for reported in said(log) {
+            for reported in events_of(log) {
                 reporter.agent(*slot, &reported);
             }
         }
@@ -144,7 +144,7 @@ mod tests {
     use crate::sample::{self, SampleEvent, replay};
 
     /// What each session said, by the path of its log.
-    fn said(reported: &[SampleEvent]) -> Vec<(String, Vec<AgentEvent>)> {
+    fn events_by_log(reported: &[SampleEvent]) -> Vec<(String, Vec<AgentEvent>)> {
         let mut sessions: Vec<(String, Vec<AgentEvent>)> = Vec::new();
         for reported in reported {
             match reported {
@@ -168,10 +168,10 @@ mod tests {
         journal: &[RunEvent],
         part: Part,
         options: Options,
-        said: impl FnMut(&str) -> Vec<AgentEvent>,
+        events_of: impl FnMut(&str) -> Vec<AgentEvent>,
     ) -> String {
         let mut out = Vec::new();
-        show(journal, part, options, &mut out, said).unwrap();
+        show(journal, part, options, &mut out, events_of).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_replay_is_what_was_shown_live() {
         let reported = sample::busy_day();
-        let sessions = said(&reported);
+        let sessions = events_by_log(&reported);
         let replay = render(&sample::journal(&reported), Part::Whole, Options::PLAIN, |log| {
             let session = sessions.iter().find(|(path, _)| path == log);
             session.map(|(_, events)| events.clone()).unwrap_or_default()

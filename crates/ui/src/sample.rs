@@ -332,7 +332,7 @@ pub(crate) fn red(name: &str, millis: u64, code: i32, digest: &str) -> GateRepor
 }
 
 /// A session that had its say.
-pub(crate) fn said(text: &str, cents: u64, turns: u32) -> SessionEnd {
+pub(crate) fn completed_with(text: &str, cents: u64, turns: u32) -> SessionEnd {
     let mut end = SessionEnd::of(EndClass::Completed, "");
     end.text = text.into();
     end.model = Some("claude-sonnet-4-5".into());
@@ -385,7 +385,7 @@ fn first_two(tape: &mut Tape) {
     tape.says(0, AgentEvent::Message { model: "claude-sonnet-4-5".into() });
     let last = "The form is there and tested.\n<task-done>t-2kq7m3ab</task-done>";
     tape.text(0, last);
-    tape.end(0, FORM, said(last, 8, 12), 94_000);
+    tape.end(0, FORM, completed_with(last, 8, 12), 94_000);
     tape.changed(0, &["src/routes/login.rs", "src/routes/mod.rs", "tests/login.rs"]);
     tape.judged(0, vec![gate("fmt", 810), gate("test", 12_440)]);
     tape.settle(0, 1, FORM, title, Class::Done, Status::Done, "", 109_300);
@@ -400,7 +400,7 @@ fn first_two(tape: &mut Tape) {
     );
     let last = "Both cases answer 401 now.\n<task-done>t-7hq2mz4a</task-done>";
     tape.text(0, last);
-    tape.end(0, REJECT, said(last, 11, 9), 61_000);
+    tape.end(0, REJECT, completed_with(last, 11, 9), 61_000);
     tape.changed(0, &["src/auth.rs"]);
     let digest = "---- wrong_user_and_wrong_password_look_the_same stdout ----\nassertion `left == right` failed\n  left: \"no such user\"\n right: \"wrong name or password\"";
     tape.judged(0, vec![gate("fmt", 790), red("test", 9_100, 101, digest)]);
@@ -410,7 +410,7 @@ fn first_two(tape: &mut Tape) {
     tape.begin(0, 3, REJECT, title, 2);
     let last = "The test is right: one message for both.\n<task-done>t-7hq2mz4a</task-done>";
     tape.text(0, last);
-    tape.end(0, REJECT, said(last, 6, 5), 33_000);
+    tape.end(0, REJECT, completed_with(last, 6, 5), 33_000);
     tape.changed(0, &["src/auth.rs", "tests/login.rs"]);
     tape.judged(0, vec![gate("fmt", 800), gate("test", 12_100)]);
     tape.settle(0, 3, REJECT, title, Class::Done, Status::Done, "", 47_100);
@@ -422,7 +422,7 @@ fn question_and_limit(tape: &mut Tape) {
     let question = "How long is a session to be remembered: a day, as the spec says, or 30 days, as the mock-up shows?";
     let last = format!("The spec and the mock-up differ.\n<question>{question}</question>");
     tape.text(0, &last);
-    tape.end(0, REMEMBER, said(&last, 2, 3), 15_000);
+    tape.end(0, REMEMBER, completed_with(&last, 2, 3), 15_000);
     tape.changed(0, &[]);
     tape.fact(Fact::Settling { slot: 0, class: Class::Question });
     tape.fact(Fact::QuestionAsked {
@@ -517,12 +517,12 @@ pub(crate) fn two_slots() -> Vec<SampleEvent> {
     tape.text(1, " go on.");
     let last = "<task-done>t-2kq7m3ab</task-done>";
     tape.text(0, last);
-    tape.end(0, FORM, said(last, 8, 12), 30_000);
+    tape.end(0, FORM, completed_with(last, 8, 12), 30_000);
     tape.changed(0, &["src/login.rs"]);
     tape.judged(0, vec![]);
     tape.settle(0, 1, FORM, form, Class::Done, Status::Done, "", 31_000);
     tape.fact(Fact::Surveying { slot: 0 }).fact(Fact::SlotFreed { slot: 0 });
-    let mut end = said("<task-failed>t-7hq2mz4a</task-failed>", 3, 4);
+    let mut end = completed_with("<task-failed>t-7hq2mz4a</task-failed>", 3, 4);
     end.usage.cost_micro_usd = None;
     tape.end(1, REJECT, end, 12_000);
     tape.changed(1, &[]);

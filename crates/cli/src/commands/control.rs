@@ -24,8 +24,9 @@ pub(crate) struct PauseArgs {
 }
 
 pub(crate) fn cmd_pause(args: &PauseArgs, context: &mut Context<'_>) -> Done {
-    let said = "paused: ralph finishes the current sessions and waits; to continue: ralph resume";
-    send(&Control::Pause, said, args.json, context)
+    let message =
+        "paused: ralph finishes the current sessions and waits; to continue: ralph resume";
+    send(&Control::Pause, message, args.json, context)
 }
 
 /// Resume a paused loop
@@ -77,7 +78,7 @@ pub(crate) enum After {
 
 pub(crate) fn cmd_cancel(args: &CancelArgs, context: &mut Context<'_>) -> Done {
     let after = if args.now { After::Now } else { args.after };
-    let (cancel, said) = match after {
+    let (cancel, message) = match after {
         After::Task => {
             (Cancel::AfterTask, "cancelled: ralph finishes the current tasks, then the run stops")
         }
@@ -88,7 +89,7 @@ pub(crate) fn cmd_cancel(args: &CancelArgs, context: &mut Context<'_>) -> Done {
             (Cancel::Now, "cancelled: ralph interrupts the sessions, saves their work and stops")
         }
     };
-    send(&Control::Cancel(cancel), said, args.json, context)
+    send(&Control::Cancel(cancel), message, args.json, context)
 }
 
 /// Skip a task: stop its session and leave it for you
@@ -104,8 +105,8 @@ pub(crate) struct SkipArgs {
 
 pub(crate) fn cmd_skip(args: &SkipArgs, context: &mut Context<'_>) -> Done {
     let task = task_id(&args.id)?;
-    let said = format!("{task} is skipped and waits for you; to reopen it: ralph retry {task}");
-    send_or_do(&task, Control::Skip { task: task.clone() }, &said, args.json, context)
+    let message = format!("{task} is skipped and waits for you; to reopen it: ralph retry {task}");
+    send_or_do(&task, Control::Skip { task: task.clone() }, &message, args.json, context)
 }
 
 /// Retry a task from scratch: clear its claim, its retries and its open questions
@@ -121,8 +122,8 @@ pub(crate) struct RetryArgs {
 
 pub(crate) fn cmd_retry(args: &RetryArgs, context: &mut Context<'_>) -> Done {
     let task = task_id(&args.id)?;
-    let said = format!("{task} is open again; its retries and questions are cleared");
-    send_or_do(&task, Control::Retry { task: task.clone() }, &said, args.json, context)
+    let message = format!("{task} is open again; its retries and questions are cleared");
+    send_or_do(&task, Control::Retry { task: task.clone() }, &message, args.json, context)
 }
 
 /// The JSON output of a control command.
@@ -133,9 +134,9 @@ struct Sent<'a> {
     reached: &'static str,
 }
 
-fn send(control: &Control, said: &str, json: bool, context: &mut Context<'_>) -> Done {
+fn send(control: &Control, message: &str, json: bool, context: &mut Context<'_>) -> Done {
     match reach(control, None, context)? {
-        true => print_result(control, "run", said, json, context),
+        true => print_result(control, "run", message, json, context),
         false => {
             Err(CliError::failed("no run is active in this worktree")
                 .hint("start one: ralph build"))
@@ -147,14 +148,14 @@ fn send(control: &Control, said: &str, json: bool, context: &mut Context<'_>) ->
 fn send_or_do(
     task: &TaskId,
     control: Control,
-    said: &str,
+    message: &str,
     json: bool,
     context: &mut Context<'_>,
 ) -> Done {
     let mut store = context.reader()?;
     let branch = store.get(task).map_err(|error| with_store(error, &mut *store))?.branch;
     if reach(&control, branch.as_deref(), context)? {
-        return print_result(&control, "run", said, json, context);
+        return print_result(&control, "run", message, json, context);
     }
     let by = context.actor()?;
     let mut store = context.store()?;
@@ -163,20 +164,20 @@ fn send_or_do(
         _ => store.reset(task, &by, clock::now()),
     };
     done.map_err(|error| with_store(error, &mut *store))?;
-    print_result(&control, "store", said, json, context)
+    print_result(&control, "store", message, json, context)
 }
 
 fn print_result(
     control: &Control,
     reached: &'static str,
-    said: &str,
+    message: &str,
     json: bool,
     context: &mut Context<'_>,
 ) -> Done {
     if json {
         return Ok(context.out.json(&Sent { control, reached })?);
     }
-    context.out.note(said);
+    context.out.note(message);
     Ok(())
 }
 

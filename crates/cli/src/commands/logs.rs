@@ -94,8 +94,8 @@ pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
     if args.replay {
         return Ok(replay(&journal, part, options, &agents)?);
     }
-    let said = |log: &str| said(Path::new(log), agents.of_log(log));
-    Ok(logs::show(&journal, part, options, io::stdout().lock(), said)?)
+    let events_of = |log: &str| agent_events(Path::new(log), agents.of_log(log));
+    Ok(logs::show(&journal, part, options, io::stdout().lock(), events_of)?)
 }
 
 impl LogsArgs {
@@ -182,7 +182,7 @@ impl Agents {
 }
 
 /// The agent's events of a session.
-fn said(log: &Path, agent: &str) -> Vec<AgentEvent> {
+fn agent_events(log: &Path, agent: &str) -> Vec<AgentEvent> {
     Tail::new(0, log.to_owned(), agent).map(|mut tail| tail.read()).unwrap_or_default()
 }
 
@@ -263,7 +263,7 @@ fn replay(journal: &[RunEvent], part: Part, options: Options, agents: &Agents) -
         pause(if spoken == 0 { gap.min(LONGEST_PAUSE) } else { 0 });
         reporter.event(event);
         if let Fact::SessionStarted { slot, log } = &event.fact {
-            let reported = said(Path::new(log), agents.of_log(log));
+            let reported = agent_events(Path::new(log), agents.of_log(log));
             words.extend(reported.into_iter().map(|reported| (*slot, reported)));
         }
         before = Some(event.at);

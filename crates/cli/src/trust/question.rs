@@ -93,11 +93,11 @@ pub(crate) fn show(decisions: &[Decision], style: TextStyle) -> Vec<String> {
     let mut lines = Vec::new();
     for Decision { file, says } in decisions {
         let room = style.width.map(|all| all.saturating_sub(width + 4).max(20));
-        let all = says.iter().flat_map(|said| wrap(&printable_line(said), room));
-        for (at, said) in all.enumerate() {
+        let all = says.iter().flat_map(|output| wrap(&printable_line(output), room));
+        for (at, output) in all.enumerate() {
             let file = if at == 0 { file.as_str() } else { "" };
             let line = TextLine::new().plain("  ").add(Meaning::Name, format!("{file:<width$}"));
-            lines.push(format!("{}  {said}", line.show(style)));
+            lines.push(format!("{}  {output}", line.show(style)));
         }
     }
     lines

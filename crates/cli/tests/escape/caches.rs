@@ -27,15 +27,15 @@ fn links_that_a_session_leaves_lead_no_later_run_out() {
     fs::write(world.env.home().join(".cargo/config.toml"), "# the person's\n").unwrap();
     let before = world.picture();
     let first = world.build(&[]);
-    assert_eq!(first.code, 0, "{}", first.said);
+    assert_eq!(first.code, 0, "{}", first.output);
     let planted = world.env.home().join(".cache/ralph");
     assert!(crate::world::names_below(&planted).iter().any(|name| name == "planted"));
     world.set_agent("cat \"$CARGO_HOME/config.toml\" > seen.txt");
     world.env.task(&["add", "again", "--id", "again"]);
     let second = world.ralph(&["build", "--task", "again", "--once"]);
-    assert!(!second.said.contains("could not be made"), "{}", second.said);
+    assert!(!second.output.contains("could not be made"), "{}", second.output);
     let seen = fs::read_to_string(world.repo("seen.txt"));
-    assert_eq!(seen.ok().as_deref(), Some("# the person's\n"), "{}", second.said);
+    assert_eq!(seen.ok().as_deref(), Some("# the person's\n"), "{}", second.output);
     let mut after = world.picture();
     // It was written for the second session.
     after.retain(|path, _| !path.ends_with("bin/claude") && !path.ends_with("bin"));
@@ -58,10 +58,10 @@ fn a_folder_of_ralph_that_is_a_link_is_not_followed() {
     std::os::unix::fs::symlink(world.path("outside"), other.join(".ralph")).unwrap();
     let mut command = world.command(&["build", "--task", "mine"]);
     let output = command.current_dir(&other).output().unwrap();
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert_ne!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("is a symbolic link"), "{said}");
-    assert!(!world.path("outside/skills").exists(), "{said}");
+    let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert_ne!(output.status.code(), Some(0), "{printed}");
+    assert!(printed.contains("is a symbolic link"), "{printed}");
+    assert!(!world.path("outside/skills").exists(), "{printed}");
 }
 
 /// What a session may not read, the loop must not read for it.
@@ -74,7 +74,7 @@ fn a_prompt_that_a_session_turned_into_a_link_is_not_read_to_the_next_one() {
     world.aim("");
     world.set_agent("ln -s \"$HOME/.ssh/id_ed25519\" PROMPT_build.md");
     let first = world.build(&[]);
-    assert_eq!(first.code, 0, "{}", first.said);
+    assert_eq!(first.code, 0, "{}", first.output);
     assert!(world.repo("PROMPT_build.md").is_symlink());
     world.set_agent(
         "tr '\\0' '\\n' < agent.argv | while read f; do echo $f; cat $f; done > told.txt 2>&1",
@@ -83,7 +83,7 @@ fn a_prompt_that_a_session_turned_into_a_link_is_not_read_to_the_next_one() {
     let second = world.ralph(&["build", "--task", "again", "--once"]);
     let text = fs::read_to_string(world.repo("told.txt")).unwrap_or_default();
     assert!(!text.contains(&world.secret), "{text}");
-    assert!(second.said.contains("A session changed PROMPT_build.md"), "{}", second.said);
+    assert!(second.output.contains("A session changed PROMPT_build.md"), "{}", second.output);
 }
 
 /// The file of the repository is a session's to write: it must not name secrets for the next one.
@@ -97,10 +97,10 @@ fn no_session_names_the_variables_that_the_next_one_gets() {
     world.env.task(&["add", "again", "--id", "again"]);
     world.set_agent("printf '[agent]\\nenv = [\"DATABASE_URL\"]\\n' > ralph.toml");
     let first = world.build(&[]);
-    assert_eq!(first.code, 0, "{}", first.said);
+    assert_eq!(first.code, 0, "{}", first.output);
     world.set_agent("env > variables.txt");
     let second = world.ralph(&["build", "--task", "again", "--once"]);
-    assert!(second.said.contains("A session changed ralph.toml"), "{}", second.said);
+    assert!(second.output.contains("A session changed ralph.toml"), "{}", second.output);
     let text = fs::read_to_string(world.repo("variables.txt")).unwrap_or_default();
     assert!(!text.contains(&world.secret), "{text}");
 }

@@ -12,7 +12,7 @@ const NOT_ITS: [&str; 2] = ["prompt", "other_task"];
 fn out(tried: &Tried) -> Vec<(&String, &String)> {
     let out =
         tried.iter().filter(|(name, (worked, _))| *worked && !NOT_ITS.contains(&name.as_str()));
-    out.map(|(name, (_, said))| (name, said)).collect()
+    out.map(|(name, (_, output))| (name, output)).collect()
 }
 
 /// Commits what a fresh checkout needs to attack from.
@@ -32,7 +32,7 @@ fn commit_aim(world: &World, config: &str) {
 /// A file that was carried out by the caches.
 fn carried(world: &World, name: &str, ended: &Ended) -> String {
     let found = crate::world::find_below(&world.env.home().join(".cache/ralph"), name);
-    let path = found.unwrap_or_else(|| panic!("no {name}: {}", ended.said));
+    let path = found.unwrap_or_else(|| panic!("no {name}: {}", ended.output));
     fs::read_to_string(path).unwrap()
 }
 

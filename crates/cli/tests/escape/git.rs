@@ -26,7 +26,7 @@ fn nothing_that_a_session_plants_gets_into_the_real_git_directory() {
         let foreign = fs::read(world.repo(".git/refs/heads/foreign")).unwrap();
         let common = fs::read(world.repo(".git/worktrees/other/commondir")).unwrap();
         let ended = world.build(&[]);
-        assert_eq!(ended.code, 0, "{}", ended.said);
+        assert_eq!(ended.code, 0, "{}", ended.output);
         // In a directory of its own all of it works, and leads nowhere.
         let _ = world.tried(&ended);
         assert_eq!(fs::read(world.repo(".git/config")).unwrap(), config, "{who:?}");

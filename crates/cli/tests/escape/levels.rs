@@ -19,16 +19,16 @@ fn landlock_alone_holds_what_the_page_says() {
         let tried = world.tried(&ended);
         let mut wrong = Vec::new();
         for attempt in GROUPS.iter().flat_map(|(_, all)| all.iter()) {
-            let Some((worked, said)) = tried.get(attempt.name) else { continue };
+            let Some((worked, output)) = tried.get(attempt.name) else { continue };
             let lets = attempt.landlock == Landlock::Lets;
             let may_fail = who.is_root() && NOT_FOR_ROOT.contains(&attempt.name);
             if lets != *worked && !(lets && may_fail) {
-                wrong.push(format!("{}: {said}", attempt.name));
+                wrong.push(format!("{}: {output}", attempt.name));
             }
         }
         let text = fs::read_to_string(world.repo("attacker.out")).unwrap();
         assert!(wrong.is_empty(), "{who:?}: otherwise than told: {wrong:#?}\n{text}");
-        assert_eq!(ended.code, 0, "{}", ended.said);
+        assert_eq!(ended.code, 0, "{}", ended.output);
         assert_eq!(world.show("foreign")["status"], "open");
         assert_eq!(world.left(), Vec::<String>::new());
         nothing_decides_outside(&world);
@@ -51,13 +51,13 @@ fn an_ordinary_user_builds_a_plan_in_full_boxes() {
     world.env.git(&["commit", "--quiet", "-m", "gate"]);
     let set = "agent.script.path=../cassette.jsonl";
     let ended = world.ralph(&["build", "--agent", "script", "--set", set]);
-    assert_eq!(ended.code, 0, "{}", ended.said);
+    assert_eq!(ended.code, 0, "{}", ended.output);
     for task in ["mine", "foreign"] {
         let shown = world.show(task);
-        assert_eq!(shown["status"], "done", "{}", ended.said);
+        assert_eq!(shown["status"], "done", "{}", ended.output);
         assert!(shown.to_string().contains("\"full\""), "{shown}");
     }
-    assert!(ended.said.contains("full"), "{}", ended.said);
+    assert!(ended.output.contains("full"), "{}", ended.output);
 }
 
 /// ralph in a box that allows no further one.
@@ -91,18 +91,21 @@ fn where_no_box_can_be_made_full_is_refused_and_auto_says_what_it_is() {
         return;
     }
     let full = nested(&world, "full").output().unwrap();
-    let said = String::from_utf8_lossy(&full.stderr).into_owned();
-    assert_eq!(full.status.code(), Some(10), "{said}");
-    assert!(said.starts_with("error: the sandbox level full is not available here: "), "{said}");
-    assert!(said.contains("hint: ") && said.contains("sandbox.level=auto"), "{said}");
+    let output = String::from_utf8_lossy(&full.stderr).into_owned();
+    assert_eq!(full.status.code(), Some(10), "{output}");
+    assert!(
+        output.starts_with("error: the sandbox level full is not available here: "),
+        "{output}"
+    );
+    assert!(output.contains("hint: ") && output.contains("sandbox.level=auto"), "{output}");
     assert!(!world.repo("agent.argv").exists(), "no session was started");
     let auto = nested(&world, "auto").output().unwrap();
-    let said = String::from_utf8_lossy(&[auto.stdout, auto.stderr].concat()).into_owned();
-    assert_eq!(auto.status.code(), Some(0), "{said}");
-    assert!(said.contains("landlock") && said.contains("full"), "{said}");
+    let output = String::from_utf8_lossy(&[auto.stdout, auto.stderr].concat()).into_owned();
+    assert_eq!(auto.status.code(), Some(0), "{output}");
+    assert!(output.contains("landlock") && output.contains("full"), "{output}");
     let shown = world.show("mine");
     assert!(shown.to_string().contains("\"landlock\""), "{shown}");
-    let status = world.ralph(&["status"]).said;
+    let status = world.ralph(&["status"]).output;
     assert!(status.contains("landlock"), "{status}");
     let journal = crate::world::find_below(&world.repo(".ralph/logs"), "events.jsonl")
         .or_else(|| crate::world::find_below(&world.repo(".ralph/logs"), "journal.jsonl"));

@@ -23,8 +23,8 @@ fn a_session_that_multiplies_is_stopped_at_its_limit() {
         let count = fs::read_to_string(world.repo("forks.txt")).unwrap();
         let count = count.trim().parse::<u32>().unwrap();
         let text = fs::read_to_string(world.repo("forks.err")).unwrap();
-        assert!((10..80).contains(&count), "{who:?}: {count}: {text}{}", ended.said);
-        assert!(text.contains("fork"), "{who:?}: {count}: {text}{}", ended.said);
+        assert!((10..80).contains(&count), "{who:?}: {count}: {text}{}", ended.output);
+        assert!(text.contains("fork"), "{who:?}: {count}: {text}{}", ended.output);
         assert_eq!(world.left(), Vec::<String>::new());
     }
 }
@@ -39,7 +39,12 @@ fn a_file_that_grows_and_grows_is_stopped_at_its_limit() {
         world.aim("");
         world.set_agent("head -c 9000000 /dev/zero > large.bin; echo $? > large.txt");
         let ended = world.build(&["--set", "sandbox.limits.file_size=1MiB"]);
-        assert_eq!(fs::metadata(world.repo("large.bin")).unwrap().len(), 1 << 20, "{}", ended.said);
+        assert_eq!(
+            fs::metadata(world.repo("large.bin")).unwrap().len(),
+            1 << 20,
+            "{}",
+            ended.output
+        );
         assert_ne!(fs::read_to_string(world.repo("large.txt")).unwrap().trim(), "0");
     }
 }
@@ -56,6 +61,6 @@ fn a_session_that_wants_all_memory_does_not_get_it() {
         world.set_agent(eats);
         let ended = world.build(&["--set", "sandbox.limits.memory=120MiB"]);
         let eaten = fs::read_to_string(world.repo("eaten.txt")).unwrap_or_default();
-        assert_ne!(eaten.trim(), "300000000", "{who:?}: {}", ended.said);
+        assert_ne!(eaten.trim(), "300000000", "{who:?}: {}", ended.output);
     }
 }

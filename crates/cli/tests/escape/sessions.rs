@@ -21,7 +21,7 @@ fn all_are_refused(who: Who) {
             assert!(tried.contains_key(attempt.name), "{} was not tried", attempt.name);
         }
     }
-    assert_eq!(ended.code, 0, "{}", ended.said);
+    assert_eq!(ended.code, 0, "{}", ended.output);
     let after = world.picture();
     let changed: Vec<_> =
         after.iter().filter(|(path, now)| before.get(*path) != Some(now)).collect();

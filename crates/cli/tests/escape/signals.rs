@@ -30,9 +30,9 @@ impl Drop for Run {
 
 fn start(world: &World) -> Run {
     let _ = fs::remove_file(world.repo("ready.txt"));
-    let said = fs::File::create(world.path("said.txt")).unwrap();
+    let output = fs::File::create(world.path("said.txt")).unwrap();
     let mut command = world.command(&["build", "--task", "mine"]);
-    command.stdin(Stdio::null()).stdout(said.try_clone().unwrap()).stderr(said);
+    command.stdin(Stdio::null()).stdout(output.try_clone().unwrap()).stderr(output);
     let run = Run(command.spawn().unwrap());
     wait_until("the session is ready", PATIENCE, || world.repo("ready.txt").exists());
     run
@@ -62,15 +62,15 @@ fn a_sandboxed_session_hears_the_second_interrupt_and_may_end_by_itself() {
     let mut run = start(&world);
     send_signal("INT", run.0.id());
     wait_until("ralph has taken it in", PATIENCE, || {
-        crate::world::all_said(&world).contains("Stopping after this session.")
+        crate::world::all_output(&world).contains("Stopping after this session.")
     });
     assert!(!world.repo("heard.txt").exists(), "the first one is not for the session");
     send_signal("INT", run.0.id());
     wait_until("the session has heard it", PATIENCE, || world.repo("heard.txt").exists());
     let end = run.0.wait().unwrap();
-    let said = crate::world::all_said(&world);
-    assert_eq!(end.code(), Some(130), "{said}");
-    assert!(world.repo("work.txt").exists(), "it finished its work: {said}");
+    let output = crate::world::all_output(&world);
+    assert_eq!(end.code(), Some(130), "{output}");
+    assert!(world.repo("work.txt").exists(), "it finished its work: {output}");
     nothing_is_left(&world);
 }
 
@@ -86,7 +86,7 @@ fn a_boxed_session_that_ignores_everything_is_gone_with_all_that_it_started() {
     let clock = Instant::now();
     send_signal("TERM", run.0.id());
     let end = run.0.wait().unwrap();
-    assert_eq!(end.code(), Some(130), "{}", crate::world::all_said(&world));
+    assert_eq!(end.code(), Some(130), "{}", crate::world::all_output(&world));
     assert!(clock.elapsed() < Duration::from_secs(30), "{:?}", clock.elapsed());
     nothing_is_left(&world);
 }

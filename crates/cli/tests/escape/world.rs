@@ -76,7 +76,7 @@ pub(crate) fn has_boxes(what: &str) -> bool {
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: i32,
-    pub(crate) said: String,
+    pub(crate) output: String,
 }
 
 pub(crate) struct World {
@@ -218,11 +218,11 @@ result '<task-done>mine</task-done>'
 
     pub(crate) fn ralph(&self, arguments: &[&str]) -> Ended {
         let output = self.command(arguments).output().unwrap();
-        let said = [output.stdout, output.stderr].concat();
+        let printed = [output.stdout, output.stderr].concat();
         let code = output.status.code();
         Ended {
             code: code.unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0)),
-            said: String::from_utf8_lossy(&said).into_owned(),
+            output: String::from_utf8_lossy(&printed).into_owned(),
         }
     }
 
@@ -271,7 +271,7 @@ result '<task-done>mine</task-done>'
     pub(crate) fn tried(&self, ended: &Ended) -> Tried {
         let text = fs::read_to_string(self.repo("tried.jsonl")).unwrap_or_else(|error| {
             let attacker = fs::read_to_string(self.repo("attacker.out")).unwrap_or_default();
-            panic!("nothing was tried ({error}): {}\n{attacker}", ended.said)
+            panic!("nothing was tried ({error}): {}\n{attacker}", ended.output)
         });
         let attacker = fs::read_to_string(self.repo("attacker.out")).unwrap_or_default();
         assert!(attacker.contains("1 passed"), "the attacker fell: {attacker}");
@@ -566,6 +566,6 @@ pub(crate) fn find_below(folder: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// What a run that was started has said so far.
-pub(crate) fn all_said(world: &World) -> String {
+pub(crate) fn all_output(world: &World) -> String {
     fs::read_to_string(world.path("said.txt")).unwrap_or_default()
 }

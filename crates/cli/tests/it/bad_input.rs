@@ -13,15 +13,15 @@ fn titles_that_are_no_titles() {
         ("a\u{1b}[31mb", "control character"),
         (huge.as_str(), "120000 characters"),
     ] {
-        let said = env.ralph(&["task", "add", title]).failure(1);
-        assert!(said.contains(why) && said.contains("hint:"), "{said}");
-        assert!(said.len() < 400, "an error repeats its input");
+        let output = env.ralph(&["task", "add", title]).failure(1);
+        assert!(output.contains(why) && output.contains("hint:"), "{output}");
+        assert!(output.len() < 400, "an error repeats its input");
     }
     let megabyte = format!("{{\"id\":\"a\",\"t\":\"{}\"}}\n", "x".repeat(1 << 20));
-    let said = env.ralph_with(&["task", "plan-sync"], megabyte).failure(1);
+    let output = env.ralph_with(&["task", "plan-sync"], megabyte).failure(1);
     assert!(
-        said.contains("line 1") && said.contains("1048576 characters") && said.len() < 600,
-        "{said}"
+        output.contains("line 1") && output.contains("1048576 characters") && output.len() < 600,
+        "{output}"
     );
     assert_eq!(env.task(&["list"]).lines().count(), 0);
 }
@@ -41,8 +41,8 @@ fn ids_that_are_no_ids() {
         "x\u{7}",
         &"x".repeat(81),
     ] {
-        let said = env.ralph(&["task", "add", "T", "--id", id]).failure(1);
-        assert!(said.contains("is not a valid task id"), "{said}");
+        let output = env.ralph(&["task", "add", "T", "--id", id]).failure(1);
+        assert!(output.contains("is not a valid task id"), "{output}");
     }
     let option = env.ralph(&["task", "create", "--", "--all", "T"]).failure(1);
     assert!(option.contains("starts with a letter or a digit"), "{option}");
@@ -65,10 +65,10 @@ fn unknown_ids_come_with_what_was_meant() {
     ] {
         let mut all = vec!["task"];
         all.extend(&call);
-        let said = env.ralph(&all).failure(2);
+        let output = env.ralph(&all).failure(2);
         assert!(
-            said.contains("there is no task") && said.contains("did you mean parser/01?"),
-            "{said}"
+            output.contains("there is no task") && output.contains("did you mean parser/01?"),
+            "{output}"
         );
     }
     let far = env.ralph(&["task", "show", "zzz"]).failure(2);
@@ -96,8 +96,8 @@ fn what_is_not_allowed_now_is_exit_2() {
     env.task(&["claim", "d"]);
     env.task(&["done", "d"]);
     let refused = |arguments: &[&str], why: &str| {
-        let said = env.ralph(&[&["task"], arguments].concat()).failure(2);
-        assert!(said.contains(why), "{arguments:?}: {said}");
+        let output = env.ralph(&[&["task"], arguments].concat()).failure(2);
+        assert!(output.contains(why), "{arguments:?}: {output}");
     };
     refused(&["delete", "e"], "has unfinished parts");
     refused(&["block", "d", "--by", "e"], "a blocker would change nothing");
@@ -153,17 +153,20 @@ fn half_broken_plans_apply_nothing() {
         ("{\"id\":\"a\",\"t\":\"T\",\"deps\":[\"a\"]}\n", 1, ""),
         ("{\"id\":\"a\",\"t\":\"T\\u0000\"}\n", 1, "control character"),
     ] {
-        let said = env.ralph_with(&["task", "plan-sync"], bad).failure(1);
-        assert!(said.contains(&format!("line {line}")) && said.contains(why), "{bad}\n{said}");
-        assert!(said.contains("nothing was applied"), "{said}");
+        let output = env.ralph_with(&["task", "plan-sync"], bad).failure(1);
+        assert!(
+            output.contains(&format!("line {line}")) && output.contains(why),
+            "{bad}\n{output}"
+        );
+        assert!(output.contains("nothing was applied"), "{output}");
     }
-    let said = env
+    let output = env
         .ralph_with(
             &["task", "plan-sync"],
             b"{\"id\":\"a\",\"t\":\"T\"}\n{\"id\":\"b\",\"t\":\"\xff\"}\n",
         )
         .failure(1);
-    assert!(said.contains("line 2") && said.contains("UTF-8"), "{said}");
+    assert!(output.contains("line 2") && output.contains("UTF-8"), "{output}");
     let deep = format!("{{\"id\":\"a\",\"t\":{}1{}}}\n", "[".repeat(100_000), "]".repeat(100_000));
     env.ralph_with(&["task", "plan-sync"], deep).failure(1);
     assert_eq!(env.task(&["plan-status"]), "0 open, 0 active, 0 done, 0 blocked, 0 deleted\n");
@@ -181,8 +184,8 @@ fn a_hundred_thousand_lines_come_in_whole_or_not_at_all() {
         })
         .collect();
     // The chain leads round: n0 needs n1 … needs n99998 needs n0.
-    let said = env.ralph_with(&["task", "plan-sync"], &plan).failure(1);
-    assert!(said.contains("cycle") && said.len() < 2_000_000, "{}", &said[..200]);
+    let output = env.ralph_with(&["task", "plan-sync"], &plan).failure(1);
+    assert!(output.contains("cycle") && output.len() < 2_000_000, "{}", &output[..200]);
     assert_eq!(env.task(&["plan-status"]), "0 open, 0 active, 0 done, 0 blocked, 0 deleted\n");
     plan = (0..100_000)
         .map(|n| {
@@ -255,8 +258,11 @@ fn hostile_text_cannot_drive_the_terminal() {
 #[test]
 fn places_that_are_no_repository() {
     let env = ralph_testkit::TestEnv::without_repository(crate::RALPH);
-    let said = env.ralph(&["task", "list"]).failure(1);
-    assert!(said.contains("not inside a git repository") && said.contains("git init"), "{said}");
+    let output = env.ralph(&["task", "list"]).failure(1);
+    assert!(
+        output.contains("not inside a git repository") && output.contains("git init"),
+        "{output}"
+    );
     env.ralph(&["-C", "/nowhere/at/all", "task", "list"]).failure(1);
     let bare = env.folder().join("bare.git");
     assert!(
@@ -267,6 +273,6 @@ fn places_that_are_no_repository() {
             .unwrap()
             .success()
     );
-    let said = env.ralph(&["-C", bare.to_str().unwrap(), "task", "list"]).failure(1);
-    assert!(said.contains("bare repository"), "{said}");
+    let output = env.ralph(&["-C", bare.to_str().unwrap(), "task", "list"]).failure(1);
+    assert!(output.contains("bare repository"), "{output}");
 }

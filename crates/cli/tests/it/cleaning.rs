@@ -92,11 +92,11 @@ fn a_run_at_work_is_left_alone() {
     for arguments in [&["clean"][..], &["clean", "--dry-run"], &["clean", "--worktrees", "--all"]] {
         let ran = env.ralph(arguments);
         let pid = std::process::id();
-        let said = format!(
+        let output = format!(
             "error: a run is active (pid {pid}); nothing was removed\n  \
              hint: stop it first: ralph cancel\n"
         );
-        assert_eq!((ran.code, ran.stderr), (1, said));
+        assert_eq!((ran.code, ran.stderr), (1, output));
     }
     assert!(env.repo().join(".ralph/state.toml").exists());
     drop(lock);

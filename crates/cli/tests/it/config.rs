@@ -31,20 +31,20 @@ fn show_names_every_value_and_its_origin() {
 fn mistakes_are_shown_with_file_line_and_caret() {
     let env = env();
     env.write("ralph.toml", "[loop]\nmax_retries = \"many\"\n");
-    let said = env.ralph(&["config", "check"]).failure(1);
+    let output = env.ralph(&["config", "check"]).failure(1);
     assert!(
-        said.contains("ralph.toml:2:15")
-            && said.contains("max_retries = \"many\"")
-            && said.contains("^^^^^^"),
-        "{said}"
+        output.contains("ralph.toml:2:15")
+            && output.contains("max_retries = \"many\"")
+            && output.contains("^^^^^^"),
+        "{output}"
     );
     env.ralph(&["task", "list"]).failure(1);
     env.write("ralph.toml", "[loop\n");
-    let said = env.ralph(&["task", "list"]).failure(1);
-    assert!(said.contains("ralph.toml:1:") && said.contains('^'), "{said}");
+    let output = env.ralph(&["task", "list"]).failure(1);
+    assert!(output.contains("ralph.toml:1:") && output.contains('^'), "{output}");
     env.write("ralph.toml", "[notify]\nwebhook = \"http://x\"\n");
-    let said = env.ralph(&["task", "list"]).failure(1);
-    assert!(said.contains("notify.webhook"), "{said}");
+    let output = env.ralph(&["task", "list"]).failure(1);
+    assert!(output.contains("notify.webhook"), "{output}");
     env.write("ralph.toml", "[store]\npath = \"../outside.db\"\n");
     env.ralph(&["task", "add", "T"]).failure(1);
     env.write("ralph.toml", b"\xff\xfe");
@@ -63,16 +63,16 @@ fn an_unknown_key_warns_with_the_nearest_name() {
         ran.stderr
     );
     assert_eq!(env.ralph(&["-q", "task", "list"]).stderr, "");
-    let said = env.ralph(&["--set", "loop.job=1", "config", "show"]).failure(64);
-    assert!(said.contains("loop.jobs"), "{said}");
+    let output = env.ralph(&["--set", "loop.job=1", "config", "show"]).failure(64);
+    assert!(output.contains("loop.jobs"), "{output}");
 }
 
 #[test]
 fn a_typo_in_a_budget_is_an_error() {
     let env = env();
     env.write("ralph.toml", "[budget]\nusdd = 5\n");
-    let said = env.ralph(&["task", "list"]).failure(1);
-    assert!(said.contains("ralph.toml:2:1") && said.contains("budget.usd"), "{said}");
+    let output = env.ralph(&["task", "list"]).failure(1);
+    assert!(output.contains("ralph.toml:2:1") && output.contains("budget.usd"), "{output}");
 }
 
 #[test]

@@ -109,9 +109,9 @@ fn a_locked_store_is_waited_for() {
     std::thread::sleep(hold);
     other.execute_batch("COMMIT").unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("waiting for another process"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}");
+    assert!(printed.contains("waiting for another process"), "{printed}");
     assert!(start.elapsed() < hold + Duration::from_secs(2));
     assert!(env.task(&["list"]).contains("Second"));
 }
@@ -124,9 +124,9 @@ fn a_writer_that_is_stopped_with_the_lock_is_waited_for() {
     let lock = std::fs::File::open(env.repo().join(".ralph/progress.db-lock")).unwrap();
     lock.lock().unwrap();
     let mut child = env.start(&["task", "add", "Second", "--id", "b"]);
-    let mut said = child.stderr.take().unwrap();
+    let mut output = child.stderr.take().unwrap();
     let mut first = [0; 64];
-    let length = said.read(&mut first).unwrap();
+    let length = output.read(&mut first).unwrap();
     let first = String::from_utf8_lossy(&first[..length]).into_owned();
     assert!(first.contains("waiting for another process"), "{first}");
     lock.unlock().unwrap();
@@ -140,8 +140,11 @@ fn a_foreign_folder_is_left_alone() {
     let other = env.write(".ralph/progress.db", "notes of another tool\n".repeat(40));
     let before = std::fs::read(&other).unwrap();
     for call in [&["task", "add", "T"][..], &["task", "list"], &["task", "claim"]] {
-        let said = env.ralph(call).failure(1);
-        assert!(said.contains("not a task database of ralph") && said.contains("mv "), "{said}");
+        let output = env.ralph(call).failure(1);
+        assert!(
+            output.contains("not a task database of ralph") && output.contains("mv "),
+            "{output}"
+        );
     }
     assert_eq!(std::fs::read(&other).unwrap(), before);
 
@@ -151,14 +154,14 @@ fn a_foreign_folder_is_left_alone() {
         .execute_batch("CREATE TABLE tasks (id); INSERT INTO tasks VALUES (1)")
         .unwrap();
     let before = std::fs::read(&other).unwrap();
-    let said = env.ralph(&["task", "add", "T"]).failure(1);
-    assert!(said.contains("a database of another program"), "{said}");
+    let output = env.ralph(&["task", "add", "T"]).failure(1);
+    assert!(output.contains("a database of another program"), "{output}");
     assert_eq!(std::fs::read(&other).unwrap(), before);
 
     std::fs::remove_file(&other).unwrap();
     env.write(".ralph/state.toml", "loop: yaml, not toml");
-    let said = env.ralph(&["task", "add", "T"]).failure(1);
-    assert!(said.contains("state.toml was not created by ralph"), "{said}");
+    let output = env.ralph(&["task", "add", "T"]).failure(1);
+    assert!(output.contains("state.toml was not created by ralph"), "{output}");
     assert!(!other.exists());
 }
 
@@ -177,10 +180,10 @@ fn a_schema_from_the_future_is_refused_untouched() {
     let known = version(&env);
     Connection::open(env.store()).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
     for call in [&["task", "list"][..], &["task", "add", "T"]] {
-        let said = env.ralph(call).failure(1);
+        let output = env.ralph(call).failure(1);
         assert!(
-            said.contains("written by a newer ralph") && said.contains("update ralph"),
-            "{said}"
+            output.contains("written by a newer ralph") && output.contains("update ralph"),
+            "{output}"
         );
     }
     let back = format!("PRAGMA user_version = {known}");
@@ -233,10 +236,10 @@ fn damaged(env: &TestEnv) -> Vec<u8> {
 fn a_damaged_file_is_named_and_works_again_when_mended() {
     let env = env();
     let whole = damaged(&env);
-    let said = env.ralph(&["task", "list"]).failure(1);
+    let output = env.ralph(&["task", "list"]).failure(1);
     assert!(
-        said.contains("is damaged") && said.contains("sqlite3") && said.contains(".recover"),
-        "{said}"
+        output.contains("is damaged") && output.contains("sqlite3") && output.contains(".recover"),
+        "{output}"
     );
     std::fs::write(env.store(), whole).unwrap();
     assert_eq!(env.task(&["list"]).lines().count(), 3_001);
@@ -249,8 +252,8 @@ fn the_file_is_checked_after_a_writer_was_cut_off() {
     let lock = env.repo().join(".ralph/progress.db-lock");
     assert_eq!(std::fs::read(&lock).unwrap(), b"0", "the last writer left by the door");
     std::fs::write(&lock, b"1").unwrap();
-    let said = env.ralph(&["task", "add", "T"]).failure(1);
-    assert!(said.contains("is damaged"), "{said}");
+    let output = env.ralph(&["task", "add", "T"]).failure(1);
+    assert!(output.contains("is damaged"), "{output}");
 }
 
 #[test]

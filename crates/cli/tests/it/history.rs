@@ -40,9 +40,9 @@ fn a_done_task_is_reopened_with_a_reason_and_says_what_stays_done() {
     }
     let refused = env.ralph(&["task", "reset", "parse"]).failure(2);
     has(&refused, "reopen it: ralph task reopen parse");
-    let said = noted(env.ralph(&["task", "reopen", "parse", "--reason", "it loses lines"]));
-    has(&said, "parse is open again");
-    has(&said, "show depends on parse and stays done; to reopen it: ralph task reopen show");
+    let output = noted(env.ralph(&["task", "reopen", "parse", "--reason", "it loses lines"]));
+    has(&output, "parse is open again");
+    has(&output, "show depends on parse and stays done; to reopen it: ralph task reopen show");
     assert_eq!((status(&env, "parse"), status(&env, "show")), ("open".into(), "done".into()));
     let log = env.task(&["log", "parse"]);
     has(&log, "reopened, was done");
@@ -84,9 +84,9 @@ fn an_iteration_and_a_task_are_undone_by_reverts_and_shown_by_diff() {
 
     // The last iteration, beside the user's own changes.
     env.write("mine.txt", "mine\n");
-    let said = noted(env.ralph(&["undo", "--yes"]));
-    has(&said, "three is open again");
-    has(&said, "to take this back: git revert ");
+    let output = noted(env.ralph(&["undo", "--yes"]));
+    has(&output, "three is open again");
+    has(&output, "to take this back: git revert ");
     assert_eq!(env.git(&["rev-parse", "HEAD^"]), head, "history is not rewritten");
     assert!(!env.repo().join("three.txt").exists() && env.repo().join("two.txt").exists());
     assert_eq!(
@@ -159,8 +159,8 @@ fn a_box_of_a_plan_is_open_again_in_the_commit_that_undoes_it() {
     build(&env, &[&ticks("one.txt", "Write one")], &[]);
     assert_eq!(status(&env, &id), "done");
     assert_eq!(read(&env, "implementation_plan.md"), "- [x] Write one\n- [x] Write two\n");
-    let said = noted(env.ralph(&["task", "reopen", &id]));
-    has(&said, "ralph cleared its checkbox in implementation_plan.md");
+    let output = noted(env.ralph(&["task", "reopen", &id]));
+    has(&output, "ralph cleared its checkbox in implementation_plan.md");
     assert_eq!(read(&env, "implementation_plan.md"), "- [ ] Write one\n- [x] Write two\n");
 }
 
@@ -228,13 +228,13 @@ fn a_ralph_folder_of_another_user_names_its_owner_and_what_to_type() {
         ralph_testkit::skip("only root can give a folder away");
         return;
     }
-    let said = env.ralph(&["task", "list"]).failure(1);
+    let output = env.ralph(&["task", "list"]).failure(1);
     has(
-        &said,
+        &output,
         ".ralph belongs to uid 12345, not to you: ralph does not use state that another user can change",
     );
-    has(&said, "sudo chown -R \"$(id -un)\" ");
-    has(&said, "sudo -u '#12345' ralph");
-    assert!(!said.contains("mv "), "{said}");
+    has(&output, "sudo chown -R \"$(id -un)\" ");
+    has(&output, "sudo -u '#12345' ralph");
+    assert!(!output.contains("mv "), "{output}");
     std::os::unix::fs::chown(&ralph, Some(0), None).unwrap();
 }

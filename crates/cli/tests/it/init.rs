@@ -230,13 +230,13 @@ fn a_folder_of_another_tool_is_left_alone() {
 #[test]
 fn no_repository_and_a_bare_one_are_named() {
     let nowhere = TestEnv::without_repository(RALPH);
-    let said = nowhere.ralph(&["init"]).failure(1);
-    assert!(said.contains("git init"), "{said}");
+    let output = nowhere.ralph(&["init"]).failure(1);
+    assert!(output.contains("git init"), "{output}");
     let env = env();
     env.git(&["init", "--quiet", "--bare", "../bare.git"]);
     let bare = env.folder().join("bare.git");
-    let said = env.ralph(&["-C", bare.to_str().unwrap(), "init"]).failure(1);
-    assert!(said.contains("bare repository"), "{said}");
+    let output = env.ralph(&["-C", bare.to_str().unwrap(), "init"]).failure(1);
+    assert!(output.contains("bare repository"), "{output}");
 }
 
 #[test]
@@ -360,11 +360,11 @@ fn other_checks_are_comments_until_you_want_them_as_gates() {
     let env = env();
     env.write("package.json", package);
     let ran = env.ralph(&["init"]);
-    let said = ran.stderr.replace("\n      ", " ");
-    assert!(said.contains("the test command is: npm test (package.json)"), "{said}");
+    let output = ran.stderr.replace("\n      ", " ");
+    assert!(output.contains("the test command is: npm test (package.json)"), "{output}");
     assert!(
-        said.contains("found, as comments in ralph.toml: npm run lint (lint, package.json)"),
-        "{said}"
+        output.contains("found, as comments in ralph.toml: npm run lint (lint, package.json)"),
+        "{output}"
     );
     let gates = |env: &TestEnv| {
         let settings: toml::Table = read(env, "ralph.toml").parse().unwrap();

@@ -101,13 +101,13 @@ fn what_cannot_come_in_leaves_nothing() {
         ("plan.txt", "hello", "is in an unknown format"),
     ] {
         env.write(name, text);
-        let said = env.ralph(&["import", name]).failure(1);
-        assert!(said.contains(why), "{name}: {said}");
+        let output = env.ralph(&["import", name]).failure(1);
+        assert!(output.contains(why), "{name}: {output}");
     }
     env.ralph(&["import", "missing.json"]).failure(1);
     env.ralph(&["import", "."]).failure(1);
-    let said = env.ralph(&["export", "yaml"]).failure(64);
-    assert!(said.contains("prd") && said.contains("beads"), "{said}");
+    let output = env.ralph(&["export", "yaml"]).failure(64);
+    assert!(output.contains("prd") && output.contains("beads"), "{output}");
     assert!(!env.store().exists());
 }
 
@@ -153,8 +153,8 @@ fn a_list_in_json_is_refused_as_a_plan_and_imports_the_same_tasks_twice() {
             "{name} is a {format} list with {open}, not a markdown plan; import it first: ralph import {name}"
         );
         for command in ["build", "plan"] {
-            let said = env.ralph(&[command, name]).failure(2).replace("\n       ", " ");
-            assert!(said.contains(&sentence), "{said}");
+            let output = env.ralph(&[command, name]).failure(2).replace("\n       ", " ");
+            assert!(output.contains(&sentence), "{output}");
         }
         env.ralph(&["import", name, "-q"]).success();
         let tasks = listed(&env);
@@ -164,10 +164,10 @@ fn a_list_in_json_is_refused_as_a_plan_and_imports_the_same_tasks_twice() {
     }
     let env = env();
     env.write("package.json", "{\"name\": \"x\"}");
-    let said = env.ralph(&["build", "package.json"]).failure(2);
+    let output = env.ralph(&["build", "package.json"]).failure(2);
     assert!(
-        said.contains("package.json is JSON that ralph does not know as a task list"),
-        "{said}"
+        output.contains("package.json is JSON that ralph does not know as a task list"),
+        "{output}"
     );
 }
 
@@ -194,12 +194,12 @@ fn a_spec_kit_feature_keeps_its_ids_and_its_order() {
 
     // Every feature counts from T001.
     env.write("specs/002-b/tasks.md", SPEC_KIT.replace("Make folders", "Make pages"));
-    let said = env.ralph(&["import", "specs/002-b"]).failure(1);
+    let output = env.ralph(&["import", "specs/002-b"]).failure(1);
     assert!(
-        said.contains("specs/002-b: T001 is already the id of another task, \"Make folders\""),
-        "{said}"
+        output.contains("specs/002-b: T001 is already the id of another task, \"Make folders\""),
+        "{output}"
     );
-    assert!(said.contains("ralph import specs/002-b --prefix 002-b/"), "{said}");
+    assert!(output.contains("ralph import specs/002-b --prefix 002-b/"), "{output}");
     assert_eq!(listed(&env).len(), 4);
     env.ralph(&["import", "specs/002-b", "--prefix", "b-", "-q"]).success();
     let rows = listed(&env);
@@ -227,9 +227,9 @@ fn a_folder_of_claude_code_tasks_is_one_list() {
     assert!(ran.stderr.contains("not kept from claude: the owner of 1 task"), "{}", ran.stderr);
     let rows = listed(&env);
     assert!(rows.iter().any(|row| row.0 == "10" && row.2 == ["1", "2"]), "{rows:?}");
-    let said = env.ralph(&["export", "claude"]).failure(64);
-    assert!(said.contains("ralph imports claude, but does not export to it"), "{said}");
+    let output = env.ralph(&["export", "claude"]).failure(64);
+    assert!(output.contains("ralph imports claude, but does not export to it"), "{output}");
     env.write("empty/readme", "");
-    let said = env.ralph(&["import", "empty"]).failure(1);
-    assert!(said.contains("empty has no task list"), "{said}");
+    let output = env.ralph(&["import", "empty"]).failure(1);
+    assert!(output.contains("empty has no task list"), "{output}");
 }

@@ -182,9 +182,9 @@ fn agents_in_a_run_are_told_apart_by_time_role_task_and_session() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     lines(&ran.stderr);
     let all = lines(&ran.stdout);
-    let said: Vec<&Value> = all.iter().filter(|line| line["kind"] == "agent").collect();
-    assert!(!said.is_empty(), "{}", ran.stdout);
-    for line in said {
+    let output: Vec<&Value> = all.iter().filter(|line| line["kind"] == "agent").collect();
+    assert!(!output.is_empty(), "{}", ran.stdout);
+    for line in output {
         assert_eq!((&line["role"], &line["task"]), (&json!("worker"), &json!("a")), "{line}");
         assert_eq!(line["session"], "iteration-001", "{line}");
         assert!(line["at"].as_str().unwrap().ends_with('Z'), "{line}");

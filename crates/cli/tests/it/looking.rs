@@ -151,8 +151,8 @@ fn the_logs_show_what_was_shown() {
     assert!(second.contains("── 2 ── a  First ") && second.contains("  Mended. <task-done>a"));
     assert!(!second.contains("── 1 ──") && !second.contains("Blocked"), "{second}");
     assert!(shown.contains(second.trim_end()), "{second}");
-    let said = env.ralph(&["logs", "7"]).failure(1);
-    assert!(said.contains("the newest run has no iteration 7; it has 1 to 3"), "{said}");
+    let output = env.ralph(&["logs", "7"]).failure(1);
+    assert!(output.contains("the newest run has no iteration 7; it has 1 to 3"), "{output}");
     assert_eq!(env.ralph(&["logs", "--replay"]).success(), shown);
 
     let lines = env.ralph(&["logs", "--json"]).success();
@@ -169,10 +169,10 @@ fn the_logs_show_what_was_shown() {
 #[test]
 fn without_a_run_there_are_no_logs_and_that_is_said() {
     let env = env();
-    let said = env.ralph(&["logs"]).failure(1);
+    let output = env.ralph(&["logs"]).failure(1);
     assert!(
-        said.contains("no run has written a log here") && said.contains("ralph build"),
-        "{said}"
+        output.contains("no run has written a log here") && output.contains("ralph build"),
+        "{output}"
     );
     assert!(env.ralph(&["logs", "-f", "--replay"]).code == 64);
     assert!(env.ralph(&["status"]).success().starts_with("nothing has run here yet\n"));

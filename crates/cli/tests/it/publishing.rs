@@ -122,9 +122,9 @@ fn s4_11_a_complete_run_opens_one_pull_request_and_the_next_brings_it_up_to_date
         return;
     }
     let world = World::new(&["one"]);
-    let said = complete(build(&world.env, &[&works()], &PUBLISH));
+    let output = complete(build(&world.env, &[&works()], &PUBLISH));
     let page = world.server.pulls()[0]["html_url"].as_str().unwrap().to_owned();
-    assert!(said.contains(&format!("opened {page}")), "{said}");
+    assert!(output.contains(&format!("opened {page}")), "{output}");
     assert_eq!((world.remote_has("feature"), world.end().as_str()), (world.head(), "opened"));
     let pulls = world.pulls();
     let [(title, body)] = &pulls[..] else { panic!("{pulls:?}") };
@@ -133,19 +133,19 @@ fn s4_11_a_complete_run_opens_one_pull_request_and_the_next_brings_it_up_to_date
         assert!(body.contains(part), "{part}: {body}");
     }
     // Everything is done: nothing changes, and it is said.
-    let said = complete(again(&world.env, &PUBLISH));
-    assert!(said.contains(&format!("up to date: {page}")), "{said}");
+    let output = complete(again(&world.env, &PUBLISH));
+    assert!(output.contains(&format!("up to date: {page}")), "{output}");
     assert!(world.env.ralph(&["status"]).success().contains(&page));
     world.env.task(&["add", "two", "--id", "two"]);
-    let said = complete(build(&world.env, &[&works()], &PUBLISH));
-    assert!(said.contains(&format!("updated {page}")), "{said}");
+    let output = complete(build(&world.env, &[&works()], &PUBLISH));
+    assert!(output.contains(&format!("updated {page}")), "{output}");
     let pulls = world.pulls();
     assert_eq!(pulls.len(), 1, "{pulls:?}");
     assert!(pulls[0].1.contains("2 done."), "{}", pulls[0].1);
     assert_eq!((world.remote_has("feature"), world.branches()), (world.head(), 2));
     let other =
         world.server.asked().into_iter().any(|asked| asked.body.to_string().contains(TOKEN));
-    assert!(!other && !said.contains(TOKEN));
+    assert!(!other && !output.contains(TOKEN));
 }
 
 /// A store knows the tasks of other branches, too; ralph does not report them twice.
@@ -194,11 +194,11 @@ fn the_real_gh_opens_it_too() {
 fn without_a_way_to_the_server_the_person_gets_the_command() {
     let mut world = World::new(&["one"]);
     world.env.set("GH_TOKEN", "");
-    let said = complete(build(&world.env, &[&works()], &PUBLISH));
+    let output = complete(build(&world.env, &[&works()], &PUBLISH));
     assert_eq!((world.remote_has("feature"), world.end().as_str()), (world.head(), "by_hand"));
-    assert!(said.contains("gh pr create --repo=git.example/ada/engine --base=main"), "{said}");
+    assert!(output.contains("gh pr create --repo=git.example/ada/engine --base=main"), "{output}");
     assert!(
-        said.contains("GH_ENTERPRISE_TOKEN is not set") || said.contains("GH_TOKEN is not set")
+        output.contains("GH_ENTERPRISE_TOKEN is not set") || output.contains("GH_TOKEN is not set")
     );
     let draft = runs(&world.env).pop().unwrap().join("pull-request.md");
     assert!(std::fs::read_to_string(&draft).unwrap().contains("- [x] `one` one"));
@@ -214,25 +214,28 @@ fn what_refuses_a_branch_is_a_warning_with_the_command_and_is_tried_again() {
     }
     let world = World::new(&["one"]);
     world.hook("pre-receive", "echo 'Not on Sundays.' >&2; exit 1");
-    let said = complete(build(&world.env, &[&works()], &PUBLISH));
-    assert!(said.contains("not published: origin refused `feature`"), "{said}");
-    assert!(said.contains("Not on Sundays") && said.contains("git push origin feature"), "{said}");
-    assert!(said.contains("ralph build"), "{said}");
+    let output = complete(build(&world.env, &[&works()], &PUBLISH));
+    assert!(output.contains("not published: origin refused `feature`"), "{output}");
+    assert!(
+        output.contains("Not on Sundays") && output.contains("git push origin feature"),
+        "{output}"
+    );
+    assert!(output.contains("ralph build"), "{output}");
     assert_eq!((world.end().as_str(), world.remote_has("feature")), ("failed", None));
     assert_eq!((status(&world.env, "one").as_str(), world.pulls().len()), ("done", 0));
     std::fs::remove_file(world.bare().join("hooks/pre-receive")).unwrap();
     // A server that cannot say what became of the branch: nothing is pushed until it can.
     let busy = vec![("retry-after".to_owned(), "3600".to_owned())];
     world.server.fault(Fault::Answer(429, busy, Value::Null));
-    let said = complete(again(&world.env, &PUBLISH));
-    assert!(said.contains("git.example limits requests; try again in 3600s"), "{said}");
-    assert!(said.contains("the next run retries it"), "{said}");
+    let output = complete(again(&world.env, &PUBLISH));
+    assert!(output.contains("git.example limits requests; try again in 3600s"), "{output}");
+    assert!(output.contains("the next run retries it"), "{output}");
     assert_eq!((world.end().as_str(), world.remote_has("feature")), ("failed", None));
     // The next run is on another branch.
     world.env.git(&["switch", "--quiet", "-c", "other", "main"]);
     world.env.task(&["add", "two", "--id", "two"]);
-    let said = complete(build(&world.env, &[&works()], &PUBLISH));
-    assert!(said.contains("retried feature: opened"), "{said}");
+    let output = complete(build(&world.env, &[&works()], &PUBLISH));
+    assert!(output.contains("retried feature: opened"), "{output}");
     let mut heads: Vec<String> =
         world.server.pulls().iter().map(|pull| pull["head"]["ref"].to_string()).collect();
     heads.sort();
@@ -256,8 +259,8 @@ fn a_branch_that_was_squashed_or_closed_on_the_server_is_not_pushed_again() {
         ("closed", "was closed, so `feature` was not pushed"),
     ] {
         world.server.becomes(1, state, &tip);
-        let said = complete(again(&world.env, &PUBLISH));
-        assert!(said.contains(words), "{said}");
+        let output = complete(again(&world.env, &PUBLISH));
+        assert!(output.contains(words), "{output}");
         assert_eq!((world.end().as_str(), world.remote_has("feature")), (state, None));
         assert_eq!(world.pulls().len(), 1, "{state}");
     }
@@ -273,13 +276,13 @@ fn a_gitlab_that_the_settings_name_gets_a_merge_request() {
     world.env.set("GITHUB_API_URL", "").set("GH_TOKEN", "").set("ACME_TOKEN", TOKEN);
     let hosts = format!("publish.hosts=[\"git.example=gitlab ACME_TOKEN {}\"]", server.url());
     let all = [&PUBLISH[..], &["--set", &hosts]].concat();
-    let said = complete(build(&world.env, &[&works()], &all));
-    assert!(said.contains("opened https://"), "{said}");
+    let output = complete(build(&world.env, &[&works()], &all));
+    assert!(output.contains("opened https://"), "{output}");
     assert_eq!((server.pulls().len(), world.remote_has("feature")), (1, world.head()));
     assert!(server.asked()[0].path.starts_with("/projects/ada%2Fengine/merge_requests?"));
     // Without the setting ralph does not know that the token is for this server.
-    let said = complete(again(&world.env, &PUBLISH));
-    assert!(said.contains("open the pull request yourself"), "{said}");
+    let output = complete(again(&world.env, &PUBLISH));
+    assert!(output.contains("open the pull request yourself"), "{output}");
 }
 
 /// GitLab, Gitea and others print where to open a pull request.
@@ -289,9 +292,9 @@ fn the_page_that_an_unknown_server_prints_is_passed_on() {
     world.env.set("GITHUB_API_URL", "").set("GH_TOKEN", "");
     let page = "https://git.example/ada/engine/new?branch=feature";
     world.hook("post-receive", &format!("echo 'To open one, visit:'; echo '  {page}'"));
-    let said = complete(build(&world.env, &[&works()], &PUBLISH));
-    assert!(said.contains(&format!("open the pull request yourself on {page}")), "{said}");
-    assert!(!said.contains("gh pr create"), "{said}");
+    let output = complete(build(&world.env, &[&works()], &PUBLISH));
+    assert!(output.contains(&format!("open the pull request yourself on {page}")), "{output}");
+    assert!(!output.contains("gh pr create"), "{output}");
     assert_eq!((world.end().as_str(), world.remote_has("feature")), ("by_hand", world.head()));
 }
 
@@ -303,9 +306,9 @@ fn a_remote_that_moved_on_is_never_forced() {
     world.env.git(&["push", "--quiet", world.bare().to_str().unwrap(), "feature"]);
     let theirs = world.remote_has("feature");
     world.env.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
-    let said = complete(build(&world.env, &[&works()], &PUBLISH));
-    assert!(said.contains("ralph never force-pushes"), "{said}");
-    assert!(said.contains("git fetch origin"), "{said}");
+    let output = complete(build(&world.env, &[&works()], &PUBLISH));
+    assert!(output.contains("ralph never force-pushes"), "{output}");
+    assert!(output.contains("git fetch origin"), "{output}");
     assert_eq!((world.remote_has("feature"), world.pulls().len()), (theirs, 0));
 }
 
@@ -314,9 +317,9 @@ fn a_run_without_a_remote_says_so() {
     let world = World::new(&["one"]);
     world.env.git(&["remote", "remove", "origin"]);
     let all = [&PUBLISH[..], &["--set", "git.pr_base=main"]].concat();
-    let said = complete(build(&world.env, &[&works()], &all));
-    assert!(said.contains("there is no remote `origin`"), "{said}");
-    assert!(said.contains("git remote add origin URL"), "{said}");
+    let output = complete(build(&world.env, &[&works()], &all));
+    assert!(output.contains("there is no remote `origin`"), "{output}");
+    assert!(output.contains("git remote add origin URL"), "{output}");
 }
 
 #[test]
@@ -325,18 +328,18 @@ fn a_protected_branch_is_untouched() {
     let before = world.remote_has("main");
     world.env.git(&["switch", "--quiet", "main"]);
     // It is where pull requests go: there is nothing to open, and that is no error.
-    let said = complete(build(&world.env, &[&works(), &works()], &PUBLISH));
-    assert!(said.contains("nothing to publish: `main` is the base branch of pull requests"));
-    assert!(!said.contains("not published"), "{said}");
+    let output = complete(build(&world.env, &[&works(), &works()], &PUBLISH));
+    assert!(output.contains("nothing to publish: `main` is the base branch of pull requests"));
+    assert!(!output.contains("not published"), "{output}");
     assert_eq!((world.end().as_str(), world.remote_has("main")), ("nothing", before.clone()));
     // Pushed it is not either: said once, not after each iteration and at the end.
     for task in ["three", "four"] {
         world.env.task(&["add", task, "--id", task]);
     }
-    let said = complete(build(&world.env, &[&works(), &works()], &PUSH));
+    let output = complete(build(&world.env, &[&works(), &works()], &PUSH));
     let sentence = "`main` is a protected branch, and ralph does not push it";
-    let warnings = said.split("Warnings").nth(1).unwrap();
-    assert_eq!(warnings.matches(sentence).count(), 1, "{said}");
+    let warnings = output.split("Warnings").nth(1).unwrap();
+    assert_eq!(warnings.matches(sentence).count(), 1, "{output}");
     let notices = journal(&world.env);
     let notices = of_kind(&notices, "noticed");
     let text = notices.iter().filter(|notice| notice.to_string().contains(sentence)).count();
@@ -345,8 +348,8 @@ fn a_protected_branch_is_untouched() {
     world.env.git(&["switch", "--quiet", "-c", "release/2"]);
     world.env.task(&["add", "five", "--id", "five"]);
     let all = [&PUBLISH[..], &["--set", "git.protected_branches=[\"release/*\"]"]].concat();
-    let said = complete(build(&world.env, &[&works()], &all));
-    assert!(said.contains("`release/2` is a protected branch"), "{said}");
+    let output = complete(build(&world.env, &[&works()], &all));
+    assert!(output.contains("`release/2` is a protected branch"), "{output}");
     assert_eq!((world.end().as_str(), world.branches()), ("failed", 1));
 }
 
@@ -355,8 +358,11 @@ fn a_branch_without_commits_has_nothing_to_publish() {
     let world = World::new(&["one"]);
     world.env.ralph(&["task", "claim", "one"]).success();
     world.env.ralph(&["task", "done", "one"]).success();
-    let said = complete(build(&world.env, &[], &PUBLISH));
-    assert!(said.contains("nothing to publish: `feature` has no commits beyond `main`"), "{said}");
+    let output = complete(build(&world.env, &[], &PUBLISH));
+    assert!(
+        output.contains("nothing to publish: `feature` has no commits beyond `main`"),
+        "{output}"
+    );
     assert_eq!((world.end().as_str(), world.branches()), ("nothing", 1));
 }
 
@@ -386,9 +392,9 @@ fn a_push_that_failed_is_made_up_for_by_the_next() {
         count.display()
     );
     world.hook("pre-receive", &script);
-    let said = complete(build(&world.env, &[&works(), &works(), &works()], &PUSH));
-    let warnings = said.split("Warnings").nth(1).unwrap();
-    assert_eq!(warnings.matches("Later").count(), 1, "{said}");
+    let output = complete(build(&world.env, &[&works(), &works(), &works()], &PUSH));
+    let warnings = output.split("Warnings").nth(1).unwrap();
+    assert_eq!(warnings.matches("Later").count(), 1, "{output}");
     assert_eq!(world.remote_has("feature"), world.head());
 }
 
@@ -425,8 +431,11 @@ fn a_cancellation_ends_publishing_at_once_and_the_run_is_complete() {
     wait_until("a request", PATIENCE, || !world.server.asked().is_empty());
     send_signal("INT", child.id());
     let ran = Ran::end_of(child);
-    let said = complete(ran);
-    assert!(said.contains("publishing was interrupted") && said.contains("ralph build"), "{said}");
+    let output = complete(ran);
+    assert!(
+        output.contains("publishing was interrupted") && output.contains("ralph build"),
+        "{output}"
+    );
     assert_eq!((world.end().as_str(), status(&world.env, "one").as_str()), ("interrupted", "done"));
     complete(again(&world.env, &PUBLISH));
     assert_eq!((world.end().as_str(), world.pulls().len()), ("opened", 1));

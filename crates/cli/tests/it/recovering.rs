@@ -75,31 +75,31 @@ fn nothing_is_overwritten_and_the_hints_can_be_typed() {
     let env = committed();
     leave(&env, "parse", 1);
     env.write("a.txt", "mine\n");
-    let said = env.ralph(&["recover", "parse"]).failure(1);
-    assert!(said.contains("a file is in the way of refs/ralph/wip/parse/1"), "{said}");
-    assert!(said.contains("  a.txt is not committed"), "{said}");
-    assert!(said.contains("git diff refs/ralph/wip/parse/1 -- a.txt"), "{said}");
-    assert!(said.contains("git stash -u"), "{said}");
+    let output = env.ralph(&["recover", "parse"]).failure(1);
+    assert!(output.contains("a file is in the way of refs/ralph/wip/parse/1"), "{output}");
+    assert!(output.contains("  a.txt is not committed"), "{output}");
+    assert!(output.contains("git diff refs/ralph/wip/parse/1 -- a.txt"), "{output}");
+    assert!(output.contains("git stash -u"), "{output}");
     assert_eq!(read(&env, "a.txt"), "mine\n");
     assert!(!env.repo().join("new").exists());
     assert!(env.git(&["diff", "refs/ralph/wip/parse/1", "--", "a.txt"]).contains("-parse 1"));
     env.git(&["commit", "--quiet", "-am", "mine"]);
-    let said = env.ralph(&["recover", "parse"]).failure(1);
-    assert!(said.contains("a.txt has been committed since"), "{said}");
-    assert!(said.contains("git cherry-pick --no-commit -m 1 refs/ralph/wip/parse/1"), "{said}");
+    let output = env.ralph(&["recover", "parse"]).failure(1);
+    assert!(output.contains("a.txt has been committed since"), "{output}");
+    assert!(output.contains("git cherry-pick --no-commit -m 1 refs/ralph/wip/parse/1"), "{output}");
 }
 
 #[test]
 fn what_is_not_saved_is_said() {
     let env = committed();
-    let said = env.ralph(&["recover", "parse"]).failure(1);
-    assert!(said.contains("nothing is saved for parse"), "{said}");
+    let output = env.ralph(&["recover", "parse"]).failure(1);
+    assert!(output.contains("nothing is saved for parse"), "{output}");
     leave(&env, "parse", 1);
     leave(&env, "parse", 2);
-    let said = env.ralph(&["recover", "prase"]).failure(1);
-    assert!(said.contains("did you mean parse?"), "{said}");
-    let said = env.ralph(&["recover", "parse", "--attempt", "7"]).failure(1);
-    assert!(said.contains("attempt 7 of parse") && said.contains("attempts: 1, 2"), "{said}");
+    let output = env.ralph(&["recover", "prase"]).failure(1);
+    assert!(output.contains("did you mean parse?"), "{output}");
+    let output = env.ralph(&["recover", "parse", "--attempt", "7"]).failure(1);
+    assert!(output.contains("attempt 7 of parse") && output.contains("attempts: 1, 2"), "{output}");
     env.ralph(&["recover", "a b"]).failure(1);
     assert_eq!(env.ralph(&["recover", "--attempt", "1"]).code, 64);
     assert_eq!(env.ralph(&["recover", "parse", "--attempt", "x"]).code, 64);

@@ -87,8 +87,8 @@ fn completions_and_manual_pages_are_made() {
     }
     assert!(env.ralph(&["man"]).success().contains(".TH ralph 1"));
     assert!(env.ralph(&["man", "task", "claim"]).success().contains("lease"));
-    let said = env.ralph(&["help", "tsk"]).failure(64);
-    assert!(said.contains("did you mean task?"), "{said}");
+    let output = env.ralph(&["help", "tsk"]).failure(64);
+    assert!(output.contains("did you mean task?"), "{output}");
     assert!(env.ralph(&["--version"]).success().starts_with("ralph 0."));
     assert!(env.ralph(&["task", "claim", "--help"]).success().contains("Example:"));
 }

@@ -133,9 +133,9 @@ fn a_check_that_stays_red_ends_with_the_rounds() {
         "{}",
         ran.stderr
     );
-    let said =
+    let output =
         "needs more work, and its only round is used up (publish.rounds): Make the check \"test\"";
-    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    assert!(ran.stderr.contains(output), "{}", ran.stderr);
 }
 
 /// The section of a branch gets a checkbox, and its session reads the comment and the log.

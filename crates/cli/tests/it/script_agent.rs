@@ -79,8 +79,8 @@ fn a_session_that_hangs_ends_with_its_listener() {
 fn people_do_not_see_it() {
     let env = env();
     for call in [&["help"][..], &["man"], &["completions", "bash"], &["completions", "fish"]] {
-        let said = env.ralph(call).success();
-        assert!(!said.contains("script-agent") && !said.contains("crash-points"), "{call:?}");
+        let output = env.ralph(call).success();
+        assert!(!output.contains("script-agent") && !output.contains("crash-points"), "{call:?}");
     }
     assert!(!env.ralph(&["help", "nothing"]).failure(64).contains("script-agent"));
 }

@@ -88,8 +88,8 @@ fn in_a_session_a_call_goes_to_the_loop_as_it_was_typed() {
     assert_eq!(session.calls(), [words("done t-1 --result {}")]);
     let quiet = env.ralph(&["-q", "task", "done", "t-1"]);
     assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("data\n", ""));
-    let said = env.ralph(&["-q", "task", "reset", "t-1"]).failure(2);
-    assert_eq!(said, "error: no\n");
+    let output = env.ralph(&["-q", "task", "reset", "t-1"]).failure(2);
+    assert_eq!(output, "error: no\n");
     env.ralph_with(&["task", "log", "t-1", "-"], "from a pipe").success();
     let last = session.calls.0.lock().unwrap().pop().unwrap();
     assert_eq!((last.stdin.as_str(), last.width, last.color), ("from a pipe", None, false));
@@ -110,14 +110,14 @@ fn without_the_loop_a_session_is_told_so_and_the_store_is_not_touched() {
     };
     assert!(unset(&["task", "add", "Mine", "--id", "t-1"]).status.success());
     session.socket = None;
-    let said = session.env.ralph(&["task", "list"]).failure(1);
-    assert!(said.contains("the loop of this session does not answer at"), "{said}");
-    assert!(said.contains("unset RALPH_SOCKET"), "{said}");
+    let output = session.env.ralph(&["task", "list"]).failure(1);
+    assert!(output.contains("the loop of this session does not answer at"), "{output}");
+    assert!(output.contains("unset RALPH_SOCKET"), "{output}");
     for call in
         [&["feature", "list"][..], &["answer"], &["pause"], &["retry", "t-1"], &["export", "prd"]]
     {
-        let said = session.env.ralph(call).failure(2);
-        assert!(said.contains("a session cannot use this command"), "{call:?}: {said}");
+        let output = session.env.ralph(call).failure(2);
+        assert!(output.contains("a session cannot use this command"), "{call:?}: {output}");
     }
 }
 
@@ -249,8 +249,8 @@ fn controls_go_to_the_run_that_the_state_file_names() {
     let sent = serde_json::json!({"control": control, "reached": "run"});
     let printed = env.ralph(&["cancel", "--now", "--json"]).success();
     assert_eq!(ralph_testkit::data::<serde_json::Value>(&printed), sent);
-    let said = env.ralph(&["skip", "t-2"]).failure(2);
-    assert!(said.contains("did you mean t-1?"), "{said}");
+    let output = env.ralph(&["skip", "t-2"]).failure(2);
+    assert!(output.contains("did you mean t-1?"), "{output}");
     assert!(env.task(&["plan-status"]).starts_with("1 open"), "the loop changes the task");
 }
 
@@ -262,11 +262,11 @@ fn without_a_run_there_is_nothing_to_control_but_tasks() {
     // The run is gone and its state file is not.
     drop(run);
     for call in [&["pause"][..], &["resume"], &["cancel"], &["cancel", "--now"]] {
-        let said = env.ralph(call).failure(1);
-        assert!(said.starts_with("error: no run is active in this worktree\n"), "{said}");
+        let output = env.ralph(call).failure(1);
+        assert!(output.starts_with("error: no run is active in this worktree\n"), "{output}");
     }
-    let said = env.ralph(&["skip", "t-1"]);
-    assert_eq!((said.code, said.stdout.as_str()), (0, ""));
+    let output = env.ralph(&["skip", "t-1"]);
+    assert_eq!((output.code, output.stdout.as_str()), (0, ""));
     assert!(env.task(&["show", "t-1"]).contains("waiting"));
     let control = serde_json::json!({"do": "retry", "task": "t-1"});
     let sent = serde_json::json!({"control": control, "reached": "store"});
@@ -292,10 +292,10 @@ fn a_question_waits_for_its_answer() {
     let json: serde_json::Value = ralph_testkit::data(&env.ralph(&["answer", "--json"]).success());
     assert_eq!((&json[0]["id"], &json[0]["task"]), (&first.into(), &"t-1".into()));
 
-    let said = env.ralph(&["answer", "t-1", "The old one."]).failure(2);
-    assert!(said.contains("t-1 has 2 open questions") && said.contains(second), "{said}");
-    let said = env.ralph(&["answer", "t-3", "x"]).failure(2);
-    assert!(said.contains("no open question t-3"), "{said}");
+    let output = env.ralph(&["answer", "t-1", "The old one."]).failure(2);
+    assert!(output.contains("t-1 has 2 open questions") && output.contains(second), "{output}");
+    let output = env.ralph(&["answer", "t-3", "x"]).failure(2);
+    assert!(output.contains("no open question t-3"), "{output}");
     assert!(env.ralph(&["answer", first, " "]).failure(1).contains("the answer is empty"));
     assert!(env.ralph(&["answer", first]).failure(1).contains("the answer is empty"));
 
@@ -322,8 +322,8 @@ fn a_process_of_a_session_without_its_socket_changes_nothing() {
     env.set("RALPH_MARK", "boot.1.2.project.3.4");
     for agent in ["", "agent-0a1b2c3d"] {
         env.set("RALPH_AGENT_ID", agent);
-        let said = env.ralph(&["task", "done", "greet"]).failure(2);
-        assert!(said.contains("belongs to a session of a run"), "{said}");
+        let output = env.ralph(&["task", "done", "greet"]).failure(2);
+        assert!(output.contains("belongs to a session of a run"), "{output}");
     }
     assert!(env.task(&["list"]).contains("greet"), "looking is nobody's harm");
     // A gate is started by the loop for the person.

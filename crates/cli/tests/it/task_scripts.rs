@@ -13,26 +13,26 @@ fn shown(env: &TestEnv, id: &str) -> Value {
 #[test]
 fn an_empty_list_is_empty_and_says_what_to_type() {
     let env = env();
-    let said = |arguments: &[&str]| {
+    let output = |arguments: &[&str]| {
         let ran = env.ralph(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{arguments:?}");
         ran.stderr
     };
     let none = "no tasks yet; add one: ralph task add \"What to do\"\n";
     for command in ["list", "ready", "tree"] {
-        assert_eq!(said(&["task", command]), none, "{command}");
-        assert_eq!(said(&["task", command, "--quiet"]), "");
+        assert_eq!(output(&["task", command]), none, "{command}");
+        assert_eq!(output(&["task", command, "--quiet"]), "");
     }
-    assert_eq!(said(&["task", "list", "--markdown"]), "", "agents read this");
+    assert_eq!(output(&["task", "list", "--markdown"]), "", "agents read this");
     let agents = "no agent is registered; register one: ralph task agent register\n";
-    assert_eq!(said(&["task", "agent", "list"]), agents);
+    assert_eq!(output(&["task", "agent", "list"]), agents);
     let features = "no features yet; create one: ralph feature create NAME\n";
-    assert_eq!(said(&["feature", "list"]), features);
+    assert_eq!(output(&["feature", "list"]), features);
     env.task(&["add", "First", "--id", "a"]);
     env.task(&["claim", "a"]);
-    let other = said(&["task", "list", "--status", "failed"]);
+    let other = output(&["task", "list", "--status", "failed"]);
     assert_eq!(other, "no task matches; see all tasks: ralph task list\n");
-    let ready = said(&["task", "ready"]);
+    let ready = output(&["task", "ready"]);
     assert_eq!(ready, "nothing is ready; see what is left: ralph task tree\n");
 }
 

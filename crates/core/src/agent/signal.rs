@@ -336,7 +336,7 @@ impl Verdict {
         };
         match text.trim() {
             "" => Self::Fail(what.to_owned()),
-            said => Self::Fail(format!("{what}. It said: {}", ending(said))),
+            output => Self::Fail(format!("{what}. It said: {}", ending(output))),
         }
     }
 }

@@ -205,7 +205,7 @@ pub struct EarlierAttempt {
     /// The files that it changed.
     pub changed: Changes,
     /// The end of its last message; may be empty.
-    pub said: String,
+    pub last_message: String,
     /// What makes two failures the same.
     pub fingerprint: Option<String>,
 }

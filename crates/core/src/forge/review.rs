@@ -27,7 +27,7 @@ pub struct Check {
     /// Its page; may be empty.
     pub page: String,
     /// Its summary; may be empty.
-    pub said: String,
+    pub summary: String,
     /// The resource with its log, where the server gives it out.
     pub log: Option<String>,
 }
@@ -134,9 +134,10 @@ impl Looking<'_> {
             return FollowUp::Wait;
         }
         let failed = is(CheckState::Failed).map(|check| Finding::of_check(check, self.commit));
-        let said = feedback.comments.iter().filter(|comment| self.counts(&comment.author));
-        let said = said.filter(|comment| !comment.text.trim().is_empty()).map(Finding::of_comment);
-        let all = failed.chain(said).filter(|finding| self.is_new(finding));
+        let summary = feedback.comments.iter().filter(|comment| self.counts(&comment.author));
+        let summary =
+            summary.filter(|comment| !comment.text.trim().is_empty()).map(Finding::of_comment);
+        let all = failed.chain(summary).filter(|finding| self.is_new(finding));
         let mut found: Vec<Finding> = vec![];
         for finding in all {
             if found.len() < MOST && !found.iter().any(|known| known.key == finding.key) {
@@ -171,7 +172,7 @@ impl Finding {
             key: format!("check {name} {commit}"),
             title: format!("Make the check \"{name}\" pass ({short})"),
             page: one_line(&check.page, 2 * TITLE),
-            text: check.said.clone(),
+            text: check.summary.clone(),
             log: check.log.clone(),
             ask: "A check of the pull request failed on this branch. Find out why, and fix the cause. \
                   Do not weaken or skip the check.",
@@ -233,8 +234,8 @@ mod tests {
 
     fn check(name: &str, state: CheckState) -> Check {
         let page = format!("https://h.org/checks/{name}");
-        let (author, said, log) = (None, String::new(), None);
-        Check { name: name.to_owned(), state, author, page, said, log }
+        let (author, summary, log) = (None, String::new(), None);
+        Check { name: name.to_owned(), state, author, page, summary, log }
     }
 
     fn comment(author: &str, text: &str) -> Comment {

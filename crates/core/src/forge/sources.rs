@@ -122,13 +122,13 @@ fn github_runs(route: &Route, answer: &Value) -> Vec<ForgeEntry> {
         let by = text(run, "/app/slug");
         let is_ours = by == "github-actions";
         let number = run.pointer("/id").and_then(Value::as_u64);
-        let said = [text(run, "/output/title"), text(run, "/output/summary")];
+        let summary = [text(run, "/output/title"), text(run, "/output/summary")];
         ForgeEntry::Check(Check {
             name: text(run, "/name"),
             state,
             author: (!is_ours).then_some(by),
             page: text(run, "/html_url"),
-            said: said.join("\n\n").trim().to_owned(),
+            summary: summary.join("\n\n").trim().to_owned(),
             // The job of a workflow has the number of its check.
             log: number.filter(|_| is_ours).map(|id| format!("{repo}/actions/jobs/{id}/logs")),
         })
@@ -151,7 +151,7 @@ fn github_statuses(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
         state: state(&text(status, "/state")),
         author: Some(text(status, "/creator/login")),
         page: text(status, "/target_url"),
-        said: text(status, "/description"),
+        summary: text(status, "/description"),
         log: None,
     })
 }
@@ -166,7 +166,7 @@ fn gitea_statuses(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
             state: state(&text(status, "/status")),
             author: (!is_ours).then_some(by),
             page: text(status, "/target_url"),
-            said: text(status, "/description"),
+            summary: text(status, "/description"),
             log: None,
         }
     })
@@ -192,7 +192,7 @@ fn gitlab_statuses(route: &Route, answer: &Value) -> Vec<ForgeEntry> {
                 word => state(word),
             },
             author: (!is_job).then(|| text(status, "/author/username")),
-            said: text(status, "/description"),
+            summary: text(status, "/description"),
             log: is_job.then(|| format!("{repo}/jobs/{number}/trace")),
             page,
         }
@@ -226,15 +226,15 @@ fn github_reviews(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
     let asks = |review: &&Value| {
         ["CHANGES_REQUESTED", "COMMENTED"].contains(&text(review, "/state").as_str())
     };
-    list(answer).filter(asks).filter_map(|review| said(review, "review")).collect()
+    list(answer).filter(asks).filter_map(|review| comment_entry(review, "review")).collect()
 }
 
 fn plain_comments(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
-    list(answer).filter_map(|one| said(one, "remark")).collect()
+    list(answer).filter_map(|one| comment_entry(one, "remark")).collect()
 }
 
 /// A comment that is about no line.
-fn said(value: &Value, what: &str) -> Option<ForgeEntry> {
+fn comment_entry(value: &Value, what: &str) -> Option<ForgeEntry> {
     Some(ForgeEntry::Comment(Comment {
         key: format!("{what} {}", id(value, "/id")?),
         author: text(value, "/user/login"),
@@ -247,7 +247,7 @@ fn said(value: &Value, what: &str) -> Option<ForgeEntry> {
 fn gitlab_discussions(route: &Route, answer: &Value) -> Vec<ForgeEntry> {
     let notes = list(answer).flat_map(|discussion| list(&discussion["notes"]));
     let open = notes.filter(|note| note["system"] != true && note["resolved"] != true);
-    let said = |note: &Value| {
+    let summary = |note: &Value| {
         let number = id(note, "/id")?;
         let line = ["/position/new_line", "/position/old_line"];
         let line = line.into_iter().find_map(|at| id(note, at));
@@ -261,7 +261,7 @@ fn gitlab_discussions(route: &Route, answer: &Value) -> Vec<ForgeEntry> {
             key: format!("comment {number}"),
         }))
     };
-    open.filter_map(said).collect()
+    open.filter_map(summary).collect()
 }
 
 /// The reviews, and the lists of their comments.
@@ -271,7 +271,7 @@ fn gitea_reviews(route: &Route, answer: &Value) -> Vec<ForgeEntry> {
     for review in list(answer) {
         let Some(number) = id(review, "/id") else { continue };
         if ["REQUEST_CHANGES", "COMMENT"].contains(&text(review, "/state").as_str()) {
-            all.extend(said(review, "review"));
+            all.extend(comment_entry(review, "review"));
         }
         let has_some = review["comments_count"].as_u64().is_some_and(|count| count > 0);
         let pull = text(review, "/pull_request_url");

@@ -118,8 +118,8 @@ fn asked(view: View<'_>) -> Option<StopReason> {
 fn exhausted(view: View<'_>) -> Option<StopReason> {
     let class = view.state.exhausted?;
     if class == Class::Red && view.state.hook_refused {
-        let said = view.state.last_error.clone().unwrap_or_default();
-        let why = said.strip_prefix("red: ").unwrap_or(&said).to_owned();
+        let output = view.state.last_error.clone().unwrap_or_default();
+        let why = output.strip_prefix("red: ").unwrap_or(&output).to_owned();
         return Some(StopReason::GitFailed { why });
     }
     if class == Class::Red {
@@ -201,8 +201,8 @@ fn needs_user_action(view: View<'_>) -> Option<StopReason> {
 /// The class in words, with what was said about it last.
 fn why(state: &RunState, class: Class) -> String {
     let named = format!("{class}: ");
-    let said = state.last_error.as_deref().and_then(|error| error.strip_prefix(&named));
-    with_detail(class.words(), said.unwrap_or_default())
+    let output = state.last_error.as_deref().and_then(|error| error.strip_prefix(&named));
+    with_detail(class.words(), output.unwrap_or_default())
 }
 
 fn breaker(view: View<'_>) -> Option<StopReason> {
@@ -314,8 +314,8 @@ mod tests {
             let Some(StopReason::Blocked { why }) = first(BEFORE, view) else {
                 panic!("{picker:?}: {:?}", first(BEFORE, view));
             };
-            let said = "1 waiting for a merge: b needs the work of a, which is on branch feat (git merge feat)";
-            assert!(why.ends_with(said), "{why}");
+            let output = "1 waiting for a merge: b needs the work of a, which is on branch feat (git merge feat)";
+            assert!(why.ends_with(output), "{why}");
         }
     }
 }

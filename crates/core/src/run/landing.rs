@@ -62,9 +62,9 @@ mod tests {
         assert_eq!(Landing::Straight.obstacle(), None);
         assert_eq!(Landing::Rebased.obstacle(), None);
         let files: Vec<String> = (1..=10).map(|n| format!("f{n}")).collect();
-        let said = Landing::Conflict { files: files.clone() }.obstacle().unwrap();
-        assert!(said.ends_with("f8 and 2 more"), "{said}");
-        let said = Landing::InTheWay { files }.obstacle().unwrap();
-        assert!(said.contains("commit them, then run ralph retry"), "{said}");
+        let output = Landing::Conflict { files: files.clone() }.obstacle().unwrap();
+        assert!(output.ends_with("f8 and 2 more"), "{output}");
+        let output = Landing::InTheWay { files }.obstacle().unwrap();
+        assert!(output.contains("commit them, then run ralph retry"), "{output}");
     }
 }

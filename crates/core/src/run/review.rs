@@ -109,13 +109,13 @@ mod tests {
 
     #[test]
     fn a_single_round_is_not_called_all_rounds() {
-        let said = |rounds| {
+        let output = |rounds| {
             let tasks = vec!["Make CI pass".to_owned()];
             Review { tasks, rounds, ..Review::blank(ReviewEnd::Spent, "PAGE") }.sentence()
         };
         let single =
             "PAGE needs more work, and its only round is used up (publish.rounds): Make CI pass";
-        assert_eq!(said(1), single);
-        assert_eq!(said(2), single.replace("its only round is", "all 2 rounds are"));
+        assert_eq!(output(1), single);
+        assert_eq!(output(2), single.replace("its only round is", "all 2 rounds are"));
     }
 }

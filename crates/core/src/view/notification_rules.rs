@@ -179,15 +179,15 @@ impl NotificationRules {
                 None
             }
             Fact::RunEnded { outcome } => {
-                let said = outcome.sentence();
+                let output = outcome.sentence();
                 Some(Draft {
                     event: NotificationKind::End,
                     task: None,
                     title: format!("Run ended in {}", self.repo),
-                    spoken: format!("Run ended. {said}"),
+                    spoken: format!("Run ended. {output}"),
                     text: match &self.published {
-                        Some(published) => format!("{said} Published: {published}"),
-                        None => said,
+                        Some(published) => format!("{output} Published: {published}"),
+                        None => output,
                     },
                 })
             }

@@ -94,14 +94,14 @@ struct ScriptDecoder {
 
 impl Decoder for ScriptDecoder {
     fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> LineEffect {
-        let said = match serde_json::from_slice::<ScriptEvent>(line) {
-            Ok(said) if !cut => said,
+        let output = match serde_json::from_slice::<ScriptEvent>(line) {
+            Ok(output) if !cut => output,
             _ => {
                 self.unreadable += u64::from(!line.is_empty());
                 return LineEffect::Going;
             }
         };
-        match said {
+        match output {
             ScriptEvent::Started { version } => {
                 events.push(AgentEvent::Started { model: None, version: Some(version) });
             }

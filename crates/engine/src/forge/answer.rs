@@ -64,7 +64,7 @@ impl<'a> About<'a> {
 
     /// The error for an unexpected answer.
     pub(super) fn odd(&self, why: &str) -> ForgeError {
-        ForgeError::Odd { host: self.address.host.clone(), kind: self.kind, said: short(why) }
+        ForgeError::Odd { host: self.address.host.clone(), kind: self.kind, message: short(why) }
     }
 }
 
@@ -121,11 +121,11 @@ impl Answer {
             403 | 429 if self.limited() => {
                 ForgeError::RateLimited { host, when: self.when(), wait: self.wait() }
             }
-            403 => ForgeError::Forbidden { host, repo, said: self.said() },
+            403 => ForgeError::Forbidden { host, repo, message: self.server_message() },
             404 => ForgeError::NotFound { host, repo },
             422 => self.invalid(about, host),
             500.. => ForgeError::Server { host, status },
-            _ => ForgeError::Refused { host, status, said: self.said() },
+            _ => ForgeError::Refused { host, status, message: self.server_message() },
         }
     }
 
@@ -133,7 +133,7 @@ impl Answer {
         self.status == 429
             || self.header("retry-after").is_some()
             || self.header("x-ratelimit-remaining") == Some("0")
-            || self.said().to_lowercase().contains("rate limit")
+            || self.server_message().to_lowercase().contains("rate limit")
     }
 
     /// How long the server asks to wait.
@@ -157,44 +157,44 @@ impl Answer {
             let errors = self.body["errors"].as_array().into_iter().flatten();
             errors.into_iter().any(|one| one["field"] == name && one["code"] == "invalid")
         };
-        let said = self.said();
-        if said.contains("No commits between") {
+        let message = self.server_message();
+        if message.contains("No commits between") {
             ForgeError::NoCommits { branch, base }
         } else if wrong("head") {
             ForgeError::NoBranch { host, branch }
         } else if wrong("base") {
             ForgeError::NoBase { host, base }
         } else {
-            ForgeError::Refused { host, status: self.status, said }
+            ForgeError::Refused { host, status: self.status, message }
         }
     }
 
     /// The message of the server with its details, in a line.
-    fn said(&self) -> String {
-        let mut said = vec![];
+    fn server_message(&self) -> String {
+        let mut message = vec![];
         // GitLab has lists, and lists by field.
         for name in ["message", "error"] {
             match &self.body[name] {
                 Value::Object(fields) => {
                     for (field, why) in fields {
                         let why = texts(why).join(", ");
-                        said.push(format!("{field}: {why}"));
+                        message.push(format!("{field}: {why}"));
                     }
                 }
-                other => said.extend(texts(other)),
+                other => message.extend(texts(other)),
             }
         }
         for error in self.body["errors"].as_array().into_iter().flatten() {
             let word = |name: &str| error[name].as_str();
             match (error.as_str(), word("message"), word("field"), word("code")) {
-                (Some(text), ..) | (None, Some(text), ..) => said.push(text.to_owned()),
-                (.., Some(field), Some(code)) => said.push(format!("{field} is {code}")),
+                (Some(text), ..) | (None, Some(text), ..) => message.push(text.to_owned()),
+                (.., Some(field), Some(code)) => message.push(format!("{field} is {code}")),
                 _ => {}
             }
         }
-        match said.is_empty() {
+        match message.is_empty() {
             true => "no reason given".to_owned(),
-            false => short(&said.join("; ")),
+            false => short(&message.join("; ")),
         }
     }
 }
@@ -262,15 +262,18 @@ mod tests {
     fn what_gitlab_and_gitea_refuse_is_one_sentence() {
         let lists =
             json!({ "message": { "source_branch": ["is invalid", "is taken"], "base": ["x"] } });
-        let said = error(ForgeKind::GitLab, 400, "", &lists).to_string();
-        assert!(said.contains("(400: base: x; source_branch: is invalid, is taken)"), "{said}");
+        let message = error(ForgeKind::GitLab, 400, "", &lists).to_string();
+        assert!(
+            message.contains("(400: base: x; source_branch: is invalid, is taken)"),
+            "{message}"
+        );
         let taken = json!({ "message": ["Another open merge request already exists: !1"] });
         assert!(error(ForgeKind::GitLab, 409, "", &taken).is_duplicate());
         let taken = json!({ "message": "pull request already exists for these targets" });
         assert!(error(ForgeKind::Gitea, 409, "", &taken).is_duplicate());
         assert!(!error(ForgeKind::Gitea, 403, "", &taken).is_duplicate());
-        let said = error(ForgeKind::GitLab, 403, "", &json!({ "error": "insufficient_scope" }));
-        assert!(said.to_string().contains("(403: insufficient_scope)"), "{said}");
+        let message = error(ForgeKind::GitLab, 403, "", &json!({ "error": "insufficient_scope" }));
+        assert!(message.to_string().contains("(403: insufficient_scope)"), "{message}");
     }
 
     #[test]
@@ -346,7 +349,7 @@ mod tests {
             errors(json!([{ "resource": "PullRequest", "field": "base", "code": "invalid" }]));
         assert!(refused(422, "", &base).ends_with("base branch `main`: set git.pr_base"));
         let other = errors(json!(["odd\u{1b}[2J\nthing", { "field": "title", "code": "missing" }]));
-        let said = "(422: Validation Failed; odd thing; title is missing)";
-        assert!(refused(422, "", &other).contains(said), "{}", refused(422, "", &other));
+        let message = "(422: Validation Failed; odd thing; title is missing)";
+        assert!(refused(422, "", &other).contains(message), "{}", refused(422, "", &other));
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn pushed(
     let draft = wanted.draft;
     let failed = |error: std::io::Error| ForgeError::Local {
         what: draft.display().to_string(),
-        said: error.to_string(),
+        message: error.to_string(),
     };
     write_privately(draft, &(wanted.words.body() + "\n")).map_err(failed)?;
     let (branch, base) = (&wanted.words.branch, wanted.base);

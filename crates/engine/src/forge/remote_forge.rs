@@ -164,8 +164,10 @@ impl RemoteForge {
 
     /// The same, where the server can be asked at all.
     pub(super) fn reached(&self) -> Result<(Box<Route>, Transport), ForgeError> {
-        let unreached =
-            |address: &Address, said| ForgeError::Network { host: address.host.clone(), said };
+        let unreached = |address: &Address, message| ForgeError::Network {
+            host: address.host.clone(),
+            message,
+        };
         match self.destination()? {
             Destination::Plain(address) => Err(unreached(&address, manual::unknown(&address))),
             Destination::Known(route, Transport::None(why)) => Err(unreached(&route.target, why)),
@@ -203,8 +205,8 @@ impl RemoteForge {
 const PAGES: u64 = 5;
 const LISTS: usize = 40;
 
-fn local(what: &str, said: &str) -> ForgeError {
-    ForgeError::Local { what: what.to_owned(), said: short(said) }
+fn local(what: &str, message: &str) -> ForgeError {
+    ForgeError::Local { what: what.to_owned(), message: short(message) }
 }
 
 impl Forge for RemoteForge {
@@ -268,7 +270,7 @@ impl Forge for RemoteForge {
         if with_comments {
             sources.extend(route.comments(number));
         }
-        Ok((pull, errand.said(sources)?))
+        Ok((pull, errand.feedback_from(sources)?))
     }
 
     fn log(&self, resource: &str) -> Result<String, ForgeError> {
@@ -312,7 +314,7 @@ impl Errand<'_> {
     }
 
     /// What these lists say, and those that they name.
-    fn said(&self, sources: Vec<Source>) -> Result<Feedback, ForgeError> {
+    fn feedback_from(&self, sources: Vec<Source>) -> Result<Feedback, ForgeError> {
         let mut feedback = Feedback::default();
         let mut left: VecDeque<Source> = sources.into();
         for _ in 0..LISTS {
@@ -320,8 +322,8 @@ impl Errand<'_> {
             for page in 1..=PAGES {
                 let path = if page == 1 { source.path.clone() } else { source.page(page) };
                 let reply = self.transport.ask(&Request::get(path), &self.about, self.place)?;
-                for said in source.read(self.route, &reply.body) {
-                    match said {
+                for message in source.read(self.route, &reply.body) {
+                    match message {
                         ForgeEntry::Check(check) => feedback.checks.push(check),
                         ForgeEntry::Comment(comment) => feedback.comments.push(comment),
                         ForgeEntry::More(source) => left.push_back(source),

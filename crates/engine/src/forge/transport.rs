@@ -221,8 +221,8 @@ fn meaning<T>(
         // Gh ends with an error where the answer is a refusal, curl where it was interrupted.
         (ProcessEnd::Exited { code: 0 | 1 }, Some(answer)) => read(answer),
         (ProcessEnd::Exited { code: 0 }, None) => {
-            let said = short(&String::from_utf8_lossy(&done.stdout));
-            Err(ForgeError::Odd { host: host.clone(), kind: about.kind, said })
+            let message = short(&String::from_utf8_lossy(&done.stdout));
+            Err(ForgeError::Odd { host: host.clone(), kind: about.kind, message })
         }
         (ProcessEnd::TimedOut { .. }, _) => {
             Err(network(host, &format!("no answer after {}s", place.patience.as_secs())))
@@ -234,17 +234,17 @@ fn meaning<T>(
 /// The error without the token, should a server or a program have repeated it.
 fn hidden(mut error: ForgeError, token: &Token) -> ForgeError {
     match &mut error {
-        ForgeError::Forbidden { said, .. }
-        | ForgeError::Refused { said, .. }
-        | ForgeError::Network { said, .. }
-        | ForgeError::Odd { said, .. } => *said = token.hidden_in(said),
+        ForgeError::Forbidden { message, .. }
+        | ForgeError::Refused { message, .. }
+        | ForgeError::Network { message, .. }
+        | ForgeError::Odd { message, .. } => *message = token.hidden_in(message),
         _ => {}
     }
     error
 }
 
-fn network(host: &str, said: &str) -> ForgeError {
-    ForgeError::Network { host: host.to_owned(), said: short(said) }
+fn network(host: &str, message: &str) -> ForgeError {
+    ForgeError::Network { host: host.to_owned(), message: short(message) }
 }
 
 /// The line of a program that says what is wrong, without its name.
@@ -334,7 +334,7 @@ fn curl_call(
 ) -> Result<Captured, ForgeError> {
     let failed = |error: std::io::Error| ForgeError::Local {
         what: "a temporary file".to_owned(),
-        said: error.to_string(),
+        message: error.to_string(),
     };
     let mut stdin = curl_config(server, token, request);
     // It exists until curl has ended.

@@ -138,20 +138,22 @@ async fn run(
     };
     let mark = Mark::new(&place.root, 0);
     let ended = supervise(command, &watch, &mark, &mut IgnoreOutput, None, stop).await;
-    let said = ended.stderr_tail.lines().map(str::trim).rfind(|line| !line.is_empty());
-    let said = said.map(|line| {
+    let output = ended.stderr_tail.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let output = output.map(|line| {
         let line: String = printable_line(line).chars().take(200).collect();
         format!(": {line}")
     });
-    let said = said.unwrap_or_default();
+    let output = output.unwrap_or_default();
     match ended.end {
         ProcessEnd::Exited { code: 0 } => Ok(()),
-        ProcessEnd::Exited { code } => Err(format!("it exited with code {code}{said}")),
-        ProcessEnd::Signalled { signal } => Err(format!("it was killed by signal {signal}{said}")),
-        ProcessEnd::TimedOut { .. } | ProcessEnd::Silent { .. } | ProcessEnd::Lingered { .. } => {
-            Err(format!("it timed out after {}s{said}", PATIENCE.as_secs()))
+        ProcessEnd::Exited { code } => Err(format!("it exited with code {code}{output}")),
+        ProcessEnd::Signalled { signal } => {
+            Err(format!("it was killed by signal {signal}{output}"))
         }
-        ProcessEnd::Stopped => Err(format!("it was still running when the run ended{said}")),
+        ProcessEnd::TimedOut { .. } | ProcessEnd::Silent { .. } | ProcessEnd::Lingered { .. } => {
+            Err(format!("it timed out after {}s{output}", PATIENCE.as_secs()))
+        }
+        ProcessEnd::Stopped => Err(format!("it was still running when the run ended{output}")),
         ProcessEnd::NotStarted { error } => Err(error),
     }
 }

@@ -58,7 +58,7 @@ impl PlanFile {
     pub fn requests(
         &self,
         start: &Snapshot,
-        said: Option<&str>,
+        last_message: Option<&str>,
     ) -> Result<Requested, PlanFileError> {
         let mut asked = Requested::default();
         let read = match &self.lane {
@@ -100,8 +100,8 @@ impl PlanFile {
         (0..read.doc.items.len())
             .filter(|index| read.doc.items[*index].is_done())
             .for_each(&mut ask);
-        let text = said.filter(|_| self.kind == PlanKind::Progress);
-        let found = text.and_then(|said| printed(&read.doc, &read.text, said));
+        let text = last_message.filter(|_| self.kind == PlanKind::Progress);
+        let found = text.and_then(|last_message| printed(&read.doc, &read.text, last_message));
         if let Some(found) = found {
             found.ticked.iter().copied().for_each(&mut ask);
             asked.marker = found.done_marker;

@@ -115,7 +115,7 @@ pub enum ForgeError {
     },
     /// The token is valid but lacks the permission.
     #[error(
-        "{host} denied access (403: {said}): give the token write access to pull requests of {repo}"
+        "{host} denied access (403: {message}): give the token write access to pull requests of {repo}"
     )]
     Forbidden {
         /// The server.
@@ -123,7 +123,7 @@ pub enum ForgeError {
         /// The repository.
         repo: String,
         /// What the server said.
-        said: String,
+        message: String,
     },
     /// There were too many requests.
     #[error("{host} limits requests; try again {when}")]
@@ -180,14 +180,14 @@ pub enum ForgeError {
         base: String,
     },
     /// The server refused what we sent for another reason.
-    #[error("{host} refused the pull request ({status}: {said})")]
+    #[error("{host} refused the pull request ({status}: {message})")]
     Refused {
         /// The server.
         host: String,
         /// The status.
         status: u16,
         /// What it said.
-        said: String,
+        message: String,
     },
     /// The server is broken.
     #[error("{host} failed ({status}): try again later")]
@@ -198,40 +198,40 @@ pub enum ForgeError {
         status: u16,
     },
     /// The server was not reached.
-    #[error("{host} cannot be reached: {said}")]
+    #[error("{host} cannot be reached: {message}")]
     Network {
         /// The server.
         host: String,
         /// What the program said.
-        said: String,
+        message: String,
     },
     /// The answer is not one of this kind of server.
-    #[error("{host} did not answer as {kind} does: {said}")]
+    #[error("{host} did not answer as {kind} does: {message}")]
     Odd {
         /// The server.
         host: String,
         /// What it should be.
         kind: ForgeKind,
         /// The beginning of it.
-        said: String,
+        message: String,
     },
     /// ralph was asked to stop.
     #[error("it was interrupted")]
     Interrupted,
     /// A program or a file that is needed does not work.
-    #[error("{what}: {said}")]
+    #[error("{what}: {message}")]
     Local {
         /// The file or program.
         what: String,
         /// What the system said.
-        said: String,
+        message: String,
     },
 }
 
 impl ForgeError {
     /// Whether the server has such a pull request already.
     pub fn is_duplicate(&self) -> bool {
-        matches!(self, Self::Refused { status: 409 | 422, said, .. } if said.contains("already exists"))
+        matches!(self, Self::Refused { status: 409 | 422, message, .. } if message.contains("already exists"))
     }
 
     /// `Some` if a retry may help, with how long the server asks to wait.

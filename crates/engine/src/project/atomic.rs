@@ -149,8 +149,8 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!((text(&real).as_str(), mode_of(&real.metadata().unwrap())), ("new", 0o640));
         std::fs::remove_file(&real).unwrap();
-        let said = write_through(&link, "new", 0o600).unwrap_err().to_string();
-        assert!(said.contains("it is a link to dotfiles.toml"), "{said}");
+        let output = write_through(&link, "new", 0o600).unwrap_err().to_string();
+        assert!(output.contains("it is a link to dotfiles.toml"), "{output}");
         // A link that a session could have made is not followed.
         std::fs::write(&real, "precious").unwrap();
         write_atomically(&link, "new").unwrap();

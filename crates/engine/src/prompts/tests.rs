@@ -194,8 +194,8 @@ fn a_template_still_loops_sets_replaces_and_indents() {
     let text = "{% set first = iteration == 1 %}{% if first %}{% for n in range(3) %}{{ n }}{% endfor %}\
                 {% endif %} {{ 'a-b' | replace('-', '+') ~ '!' }} {{ 'x\ny' | indent(2) }}\
                 {% raw %}{% set x = x ~ x %} 2 * 3{% endraw %} 2 * 3";
-    let said = alone(text);
-    assert!(said.starts_with("012 a+b! x\n  y{% set x = x ~ x %} 2 * 3 2 * 3"), "{said}");
+    let output = alone(text);
+    assert!(output.starts_with("012 a+b! x\n  y{% set x = x ~ x %} 2 * 3 2 * 3"), "{output}");
 }
 
 #[test]

@@ -113,7 +113,7 @@ pub(super) struct SlotKit {
     /// Protected files that it changes.
     pub(super) protected: Vec<String>,
     /// The end of what the session said last.
-    pub(super) said: String,
+    pub(super) last_message: String,
     /// What looked like a signal in its last message and did not count.
     pub(super) ignored: Vec<String>,
     /// What the session used.
@@ -209,7 +209,7 @@ impl Crew {
                 changes: None,
                 weakened: None,
                 protected: vec![],
-                said: String::new(),
+                last_message: String::new(),
                 ignored: vec![],
                 usage: Usage::default(),
                 peek: None,

@@ -79,13 +79,13 @@ impl Crew {
             return Ok(());
         }
         let settled = workspace.settled_tree();
-        let said = |tree: &str, name: &str| -> Result<Version, Failed> {
+        let output = |tree: &str, name: &str| -> Result<Version, Failed> {
             let bytes = workspace.vcs.file(tree, name)?;
             Ok(bytes.map_or(Version::Absent, |bytes| version_of(name, bytes)))
         };
         let mut all = Vec::new();
         for name in changed.iter().filter(|name| deciding.names().any(|known| known == *name)) {
-            all.push((name.clone(), said(&settled, name)?, said(&candidate.tree, name)?));
+            all.push((name.clone(), output(&settled, name)?, output(&candidate.tree, name)?));
         }
         let noted = deciding.work_changed(&workspace.project.worktree, all);
         noted.map_err(|error| Failed::new(Port::Git, error, false))

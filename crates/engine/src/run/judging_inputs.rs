@@ -15,7 +15,7 @@ use crate::untrusted::{SMALL, read_named};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct JudgingInputs {
     /// Each file, and what it says that matters here.
-    said: Vec<(String, String)>,
+    relevant_text: Vec<(String, String)>,
     /// The ignored files that a checkout gets, and their content as a number.
     included: Vec<(String, u64)>,
     /// Where each file is, and how it looked from outside; `None` when it was not there.
@@ -36,11 +36,11 @@ fn outside(path: &Path) -> Option<Outside> {
 impl JudgingInputs {
     /// As they are now. What cannot be read says nothing.
     pub(super) fn of(setup: &Setup, project: &Project, vcs: &dyn Vcs) -> Self {
-        let (mut said, mut files) = (Vec::new(), Vec::new());
+        let (mut relevant_text, mut files) = (Vec::new(), Vec::new());
         let mut note = |name: String, path: &Path, says: fn(&str) -> String| {
             files.push((path.to_owned(), outside(path)));
             let text = read_named(None, path, SMALL).unwrap_or_default();
-            said.push((name, says(&String::from_utf8_lossy(&text))));
+            relevant_text.push((name, says(&String::from_utf8_lossy(&text))));
         };
         let common = &project.git_dir;
         let own = project.own_git_dir().unwrap_or_else(|_| common.clone());
@@ -58,7 +58,7 @@ impl JudgingInputs {
             true => vcs.included(&setup.gates.rules.include).unwrap_or_default(),
             false => vec![],
         };
-        Self { said, included, files, borrowed: borrowed(project) }
+        Self { relevant_text, included, files, borrowed: borrowed(project) }
     }
 
     /// Whether a session had git look for objects elsewhere: what it commits would be missing in every other clone.
@@ -81,7 +81,8 @@ impl JudgingInputs {
     }
 
     fn changed(&self, now: &Self) -> Vec<String> {
-        let settings = self.said.iter().zip(&now.said).filter(|(then, now)| then.1 != now.1);
+        let settings =
+            self.relevant_text.iter().zip(&now.relevant_text).filter(|(then, now)| then.1 != now.1);
         let what = |name: &str| match name {
             ".git/info/exclude" => "which files git ignores",
             _ => "how git shows files",
@@ -182,14 +183,14 @@ mod tests {
     #[test]
     fn what_is_new_changed_or_gone_is_named() {
         let then = JudgingInputs {
-            said: vec![("a".into(), String::new()), ("b".into(), "x".into())],
+            relevant_text: vec![("a".into(), String::new()), ("b".into(), "x".into())],
             included: vec![(".env".into(), 1), ("old".into(), 2)],
             files: vec![],
             borrowed: vec![],
         };
         assert!(then.changed(&then).is_empty());
         let now = JudgingInputs {
-            said: vec![("a".into(), "new".into()), ("b".into(), "x".into())],
+            relevant_text: vec![("a".into(), "new".into()), ("b".into(), "x".into())],
             included: vec![(".env".into(), 3), ("more".into(), 4)],
             files: vec![],
             borrowed: vec![],

@@ -223,8 +223,8 @@ impl Crew {
         let (Some(plan), Some(synced)) = (&self.setup.work.plan, synced) else {
             return Ok((vec![], false));
         };
-        let said = (end.class == EndClass::Completed).then_some(end.text.as_str());
-        let mut asked = match plan.requests(&synced.plan, said) {
+        let last_message = (end.class == EndClass::Completed).then_some(end.text.as_str());
+        let mut asked = match plan.requests(&synced.plan, last_message) {
             Ok(asked) => asked,
             // What cannot be read asks for nothing; the next look says why.
             Err(error @ PlanFileError::Broken { .. }) => {

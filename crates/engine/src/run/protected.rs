@@ -103,11 +103,11 @@ impl Crew {
             }
             _ => return Ok(None),
         };
-        let said = |tree: &str| -> Result<Option<String>, Failed> {
+        let output = |tree: &str| -> Result<Option<String>, Failed> {
             let bytes = workspace.vcs.file(tree, file)?;
             Ok(bytes.and_then(|bytes| says(&String::from_utf8_lossy(&bytes))))
         };
-        Ok((said(&workspace.settled_tree())? != said(&candidate.tree)?).then_some(what))
+        Ok((output(&workspace.settled_tree())? != output(&candidate.tree)?).then_some(what))
     }
 }
 
@@ -117,8 +117,8 @@ fn gates_of(text: &str) -> Option<String> {
     let Ok(table) = text.parse::<toml::Table>() else { return Some(text.to_owned()) };
     let setup = table.get("git").and_then(|git| git.get("worktree")?.get("setup"));
     let parts = [table.get("gate"), table.get("gates"), setup];
-    let said: Vec<String> = parts.into_iter().flatten().map(ToString::to_string).collect();
-    (!said.is_empty()).then(|| said.join("\n"))
+    let output: Vec<String> = parts.into_iter().flatten().map(ToString::to_string).collect();
+    (!output.is_empty()).then(|| output.join("\n"))
 }
 
 fn sentence(files: &[String]) -> String {

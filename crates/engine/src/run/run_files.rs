@@ -74,7 +74,7 @@ impl WorktreeLock {
             match file.try_lock() {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) => {
-                    let pid = said_by(&path).unwrap_or_default();
+                    let pid = lock_holder(&path).unwrap_or_default();
                     if waited.elapsed() > DYING || pid.trim().parse().is_ok_and(runs) {
                         return Err(LockError::Held { pid: pid.trim().to_owned() });
                     }
@@ -106,14 +106,14 @@ impl WorktreeLock {
         let file = untrusted::open_own(path, OpenOptions::new().read(true))?;
         match file.try_lock_shared() {
             Ok(()) => Ok(None),
-            Err(TryLockError::WouldBlock) => Ok(Some(said_by(path)?.trim().to_owned())),
+            Err(TryLockError::WouldBlock) => Ok(Some(lock_holder(path)?.trim().to_owned())),
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
 }
 
 /// What a lock file says: the process that holds it.
-fn said_by(path: &Path) -> io::Result<String> {
+fn lock_holder(path: &Path) -> io::Result<String> {
     let bytes = untrusted::read_own(path, LONGEST)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -270,8 +270,8 @@ mod tests {
         WorktreeLock::take(folder.path()).unwrap();
         assert!(clock.elapsed() >= Duration::from_millis(50));
         release.join().unwrap();
-        let said = std::fs::read_to_string(folder.path().join("run.lock")).unwrap();
-        assert_eq!(said, format!("{}\n", std::process::id()));
+        let output = std::fs::read_to_string(folder.path().join("run.lock")).unwrap();
+        assert_eq!(output, format!("{}\n", std::process::id()));
     }
 
     #[test]

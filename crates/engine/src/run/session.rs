@@ -153,7 +153,7 @@ impl Crew {
         let proposals = socket.requests().proposals();
         self.kit(slot).proposals = proposals;
         self.kit(slot).usage = end.usage;
-        self.kit(slot).said =
+        self.kit(slot).last_message =
             last_bytes(self.setup.files.secrets.redact(end.text.trim()).trim(), KEPT_WORDS);
         let mut signals = match end.class {
             EndClass::Completed => Signals::read(&end.text),

@@ -396,7 +396,7 @@ impl Crew {
             output_tokens: usage.output_tokens,
             cost_micro_usd: usage.cost_micro_usd,
             changed: self.changed(slot)?,
-            said: self.kit(slot).said.clone(),
+            last_message: self.kit(slot).last_message.clone(),
             fingerprint: ending.fingerprint.clone(),
         };
         let mut store = self.store();

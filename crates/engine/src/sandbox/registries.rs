@@ -99,8 +99,8 @@ pub(super) fn without_logins(text: &str) -> String {
         if dropped.holds(line) {
             continue;
         }
-        let said = bare.trim_start_matches(['#', ';', '!', ' ']);
-        if bare.starts_with("//") || names_a_login(line) || is_one_word(said) {
+        let output = bare.trim_start_matches(['#', ';', '!', ' ']);
+        if bare.starts_with("//") || names_a_login(line) || is_one_word(output) {
             dropped = Dropped::after(line);
             continue;
         }

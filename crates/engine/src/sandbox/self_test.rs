@@ -147,7 +147,7 @@ pub(super) fn run(sandbox: &Sandbox, config: &SandboxConfig) -> Result<(), Strin
         Ended::NotStarted(error) => Err(error),
         Ended::Exited(_) => Err(match ran.output.trim() {
             "" => "the self-test failed without output".to_owned(),
-            said => said.lines().last().unwrap_or(said).to_owned(),
+            output => output.lines().last().unwrap_or(output).to_owned(),
         }),
     }
 }

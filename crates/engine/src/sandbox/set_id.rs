@@ -16,7 +16,7 @@ const COARSE: i64 = 1000;
 
 /// Removes the bits from files in these folders that changed since then, and reports each file.
 pub(super) fn strip(folders: &[PathBuf], since: Timestamp) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     let mut open: Vec<PathBuf> = folders.iter().filter(|path| is_folder(path)).cloned().collect();
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -28,11 +28,11 @@ pub(super) fn strip(folders: &[PathBuf], since: Timestamp) -> Vec<String> {
             let changed = found.ctime().saturating_mul(1000) + found.ctime_nsec() / 1_000_000;
             let is_new = changed + COARSE >= since.as_millis();
             if found.is_file() && found.mode() & BITS != 0 && is_new {
-                said.push(stripped(&entry.path(), found.mode()));
+                output.push(stripped(&entry.path(), found.mode()));
             }
         }
     }
-    said
+    output
 }
 
 fn stripped(path: &Path, mode: u32) -> String {
@@ -69,8 +69,8 @@ mod tests {
         let later = Timestamp::from_millis(i64::MAX / 2);
         assert!(strip(&[root.to_owned()], later).is_empty());
         assert_eq!(mode("user"), 0o4755);
-        let said = strip(&[root.to_owned(), root.join("not there")], Timestamp::from_millis(0));
-        assert_eq!(said.len(), 2, "{said:?}");
+        let output = strip(&[root.to_owned(), root.join("not there")], Timestamp::from_millis(0));
+        assert_eq!(output.len(), 2, "{output:?}");
         let modes = ["user", "deep/group", "plain", "deep/shared"].map(mode);
         assert_eq!(modes, [0o755, 0o755, 0o755, 0o2775]);
     }

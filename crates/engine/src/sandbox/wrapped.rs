@@ -40,13 +40,13 @@ impl Wrapped {
     /// files. Call it before any git runs outside.
     pub fn put_right(&self) -> Vec<String> {
         let put_back = self.guard.as_ref().map(Guard::restore);
-        let mut said = match put_back {
+        let mut output = match put_back {
             None => vec![],
             Some(Ok(reported)) => reported,
             Some(Err(error)) => vec![format!("git settings could not be restored: {error}")],
         };
-        said.extend(set_id::strip(&self.left.0, self.left.1));
-        said
+        output.extend(set_id::strip(&self.left.0, self.left.1));
+        output
     }
 
     /// The connections that the network refused, each in a sentence.

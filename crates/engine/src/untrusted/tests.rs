@@ -63,8 +63,11 @@ fn only_a_committed_link_within_the_worktree_is_followed() {
     symlink("docs/a.md", root.join("AGENTS.md")).unwrap();
     symlink("docs", root.join("texts")).unwrap();
     symlink("../AGENTS.md", root.join("docs/back.md")).unwrap();
-    let said = refused(&root, "AGENTS.md");
-    assert!(said.contains("link to docs/a.md that is not committed; commit the link"), "{said}");
+    let output = refused(&root, "AGENTS.md");
+    assert!(
+        output.contains("link to docs/a.md that is not committed; commit the link"),
+        "{output}"
+    );
     assert!(refused(&root, "texts/a.md").contains("link to docs that is not committed"));
     commit(&root, &["AGENTS.md", "texts", "docs"]);
     for path in ["AGENTS.md", "texts/a.md", "texts/back.md", "docs/back.md"] {
@@ -116,8 +119,8 @@ fn no_link_leads_out_of_the_worktree_or_into_git_or_ralph() {
         (".ralph/logs/x", "ralph's own state"),
         ("../secret", "outside the repository"),
     ] {
-        let said = refused(&root, path);
-        assert!(said.contains(why), "{path}: {said}");
+        let output = refused(&root, path);
+        assert!(output.contains(why), "{path}: {output}");
     }
     assert!(
         refused(&root, root.parent().unwrap().join("secret")).contains("outside the repository")
@@ -207,8 +210,11 @@ fn ralphs_own_files_are_opened_through_no_link() {
     refuse_foreign_state(&ralph).unwrap();
     std::fs::remove_file(&lock).unwrap();
     symlink("../../secret", &lock).unwrap();
-    let said = open_own(&lock, &mut options).unwrap_err().to_string();
-    assert!(said.contains("symbolic link to ../../secret") && said.contains("remove it"), "{said}");
+    let output = open_own(&lock, &mut options).unwrap_err().to_string();
+    assert!(
+        output.contains("symbolic link to ../../secret") && output.contains("remove it"),
+        "{output}"
+    );
     let (path, why) = refuse_foreign_state(&ralph).unwrap_err();
     assert!(path == lock && why.to_string().contains("../../secret"), "{why}");
     std::fs::remove_file(&lock).unwrap();

@@ -338,27 +338,27 @@ fn pause(wait: Duration) {
 
 /// What an error of git means. Git's text only decides which error is returned.
 fn refusal(verb: &str, output: &Output) -> GitError {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.trim();
-    if let Some(path) = lock_in(said) {
+    let printed = String::from_utf8_lossy(&output.stderr);
+    let printed = printed.trim();
+    if let Some(path) = lock_in(printed) {
         return GitError::Busy { path };
     }
     let unknown = ["Please tell me who you are", "empty ident", "auto-detect", "was given and"];
-    if unknown.iter().any(|words| said.contains(words)) {
-        let last = said.lines().last().unwrap_or_default();
+    if unknown.iter().any(|words| printed.contains(words)) {
+        let last = printed.lines().last().unwrap_or_default();
         let message = last.strip_prefix("fatal: ").unwrap_or(last).to_owned();
         return GitError::NoIdentity { message };
     }
-    let message = if said.is_empty() { output.status.to_string() } else { said.to_owned() };
+    let message = if printed.is_empty() { output.status.to_string() } else { printed.to_owned() };
     GitError::Failed { verb: verb.to_owned(), message }
 }
 
-fn lock_in(said: &str) -> Option<PathBuf> {
-    if let Some((_, rest)) = said.split_once("could not lock config file ") {
+fn lock_in(output: &str) -> Option<PathBuf> {
+    if let Some((_, rest)) = output.split_once("could not lock config file ") {
         let (path, why) = rest.split_once(": ")?;
         return why.starts_with("File exists").then(|| PathBuf::from(format!("{path}.lock")));
     }
-    let (_, rest) = said.split_once("Unable to create '")?;
+    let (_, rest) = output.split_once("Unable to create '")?;
     let (path, rest) = rest.split_once("': ")?;
     (path.ends_with(".lock") && rest.starts_with("File exists")).then(|| PathBuf::from(path))
 }
@@ -369,13 +369,13 @@ mod tests {
 
     #[test]
     fn a_lock_is_found_in_what_git_says() {
-        let said = "error: could not lock config file .git/config: File exists";
-        assert_eq!(lock_in(said), Some(PathBuf::from(".git/config.lock")));
+        let output = "error: could not lock config file .git/config: File exists";
+        assert_eq!(lock_in(output), Some(PathBuf::from(".git/config.lock")));
         assert_eq!(lock_in("error: could not lock config file x: Permission denied"), None);
-        let said = "fatal: Unable to create '/r/.git/index.lock': File exists.\n\nAnother git";
-        assert_eq!(lock_in(said), Some(PathBuf::from("/r/.git/index.lock")));
-        let said = "fatal: Unable to create '/r/.git/index.lock': Permission denied";
-        assert_eq!(lock_in(said), None);
+        let output = "fatal: Unable to create '/r/.git/index.lock': File exists.\n\nAnother git";
+        assert_eq!(lock_in(output), Some(PathBuf::from("/r/.git/index.lock")));
+        let output = "fatal: Unable to create '/r/.git/index.lock': Permission denied";
+        assert_eq!(lock_in(output), None);
         assert_eq!(lock_in("fatal: not a git repository"), None);
     }
 

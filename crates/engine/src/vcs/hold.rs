@@ -52,12 +52,12 @@ impl BranchHold {
             let mut line = String::new();
             let read = self.answers.read_line(&mut line);
             if !matches!(sent, Some(Ok(()))) || read.is_err() || line.trim_end() != *answer {
-                let mut said = String::new();
+                let mut output = String::new();
                 self.input = None;
                 if let Some(errors) = &mut self.git.stderr {
-                    let _ = errors.read_to_string(&mut said);
+                    let _ = errors.read_to_string(&mut output);
                 }
-                return Err(failed(said.trim()));
+                return Err(failed(output.trim()));
             }
         }
         Ok(())

@@ -239,9 +239,9 @@ impl GitVcs {
             Ended::Interrupted => "it was stopped".to_owned(),
             Ended::NotStarted(error) => error,
         };
-        let said = ran.output.trim();
-        let said = &said[said.ceil_char_boundary(said.len().saturating_sub(SHOWN))..];
-        let message = if said.is_empty() { why } else { format!("{why}: {said}") };
+        let output = ran.output.trim();
+        let output = &output[output.ceil_char_boundary(output.len().saturating_sub(SHOWN))..];
+        let message = if output.is_empty() { why } else { format!("{why}: {output}") };
         let hook = hook.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Err(GitError::Hook { hook, message })
     }

@@ -186,14 +186,14 @@ pub(super) fn check_leads(folder: &Path, remote: &str) -> Result<(), GitError> {
 }
 
 /// Why a filter failed, where it is one that the repository alone names.
-pub(super) fn explain(folder: &Path, said: &str) -> Option<String> {
-    let (_, rest) = said.split_once(" filter '")?;
+pub(super) fn explain(folder: &Path, output: &str) -> Option<String> {
+    let (_, rest) = output.split_once(" filter '")?;
     let (name, _) = rest.split_once("' failed")?;
     let key = format!("filter.{name}.required");
     let pins = pins(folder);
     pins.settings.iter().any(|(known, _)| known == key.as_str()).then(|| {
         format!(
-            "{said}; ralph runs filters only from your own git config: git config --global \
+            "{output}; ralph runs filters only from your own git config: git config --global \
              filter.{name}.clean COMMAND (and smudge)"
         )
     })

@@ -95,22 +95,22 @@ pub enum PushError {
         reason: String,
     },
     /// The `pre-push` hook rejected it.
-    #[error("the pre-push hook rejected `{branch}`: {said}")]
+    #[error("the pre-push hook rejected `{branch}`: {message}")]
     Hook {
         /// The branch.
         branch: String,
         /// What it said.
-        said: String,
+        message: String,
     },
     /// The login failed, or the remote cannot be reached.
-    #[error("ralph cannot push to {remote}: {said}; try `git push {remote} {branch}` yourself")]
+    #[error("ralph cannot push to {remote}: {message}; try `git push {remote} {branch}` yourself")]
     Unreachable {
         /// The branch.
         branch: String,
         /// The remote.
         remote: String,
         /// What git said.
-        said: String,
+        message: String,
     },
     /// It took too long.
     #[error("pushing to {remote} timed out after {}", duration(patience.as_millis() as u64))]
@@ -181,7 +181,7 @@ impl Push<'_> {
         match &place.end {
             ProcessEnd::Exited { code: 0 } => {}
             ProcessEnd::Exited { .. } => {
-                let (verb, message) = ("rev-parse".to_owned(), said(&place.stderr));
+                let (verb, message) = ("rev-parse".to_owned(), push_error(&place.stderr));
                 return Err(GitError::Failed { verb, message }.into());
             }
             other => return Err(self.cut_short(other)),
@@ -211,14 +211,14 @@ impl Push<'_> {
             }
             false => (self.sandboxed)(spec, self.patience, stop.clone()),
         };
-        let (branch, said) = (self.branch.to_owned(), said(&printed));
+        let (branch, text) = (self.branch.to_owned(), push_error(&printed));
         match end {
             ProcessEnd::Exited { code: 0 } => Ok(()),
             ProcessEnd::Exited { .. } | ProcessEnd::Signalled { .. } => {
-                Err(PushError::Hook { branch, said })
+                Err(PushError::Hook { branch, message: text })
             }
             ProcessEnd::NotStarted { error } => {
-                Err(PushError::Hook { branch, said: short(&error) })
+                Err(PushError::Hook { branch, message: short(&error) })
             }
             other => Err(self.cut_short(&other)),
         }
@@ -226,7 +226,7 @@ impl Push<'_> {
 
     pub(super) fn unreachable(&self, done: &Captured) -> PushError {
         let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
-        PushError::Unreachable { remote, branch, said: said(&done.stderr) }
+        PushError::Unreachable { remote, branch, message: push_error(&done.stderr) }
     }
 
     /// The error for a program that did not end by itself.
@@ -332,7 +332,7 @@ fn printed_link(stderr: &str) -> Option<String> {
 }
 
 /// What git said that matters: its last complaint and what came before it, without its advice.
-fn said(stderr: &str) -> String {
+fn push_error(stderr: &str) -> String {
     let advice = |line: &&str| {
         !line.is_empty()
             && !line.starts_with("hint:")
@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(reason, "pre-receive hook declined: No tabs, please");
         assert_eq!(declined("[remote failure]", ""), "[remote failure]");
         let stderr = "fatal: unable to access 'https://ada:secret@h.org/x/': 403\nhint: x\n";
-        assert_eq!(said(stderr), "fatal: unable to access 'https://h.org/x/': 403");
-        assert_eq!(said(""), "git gave no reason");
+        assert_eq!(push_error(stderr), "fatal: unable to access 'https://h.org/x/': 403");
+        assert_eq!(push_error(""), "git gave no reason");
     }
 }

@@ -479,7 +479,7 @@ fn finish(what: &'static str, limit: Duration, spec: &CommandSpec) -> Result<Vec
         ProcessEnd::Exited { code } if ran.stderr.trim().is_empty() => exit_words(code),
         end => match ran.stderr.trim() {
             "" => format!("{end:?}"),
-            said => said.to_owned(),
+            output => output.to_owned(),
         },
     };
     Err(GitError::Boxed { what, message })

@@ -178,9 +178,9 @@ pub(super) fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
 
 /// The files that git could not add although git itself works: it may not read them, or they are a repository
 /// without a commit. `None` when it complained about anything else.
-fn left_out(said: &str) -> Option<Vec<String>> {
+fn left_out(output: &str) -> Option<Vec<String>> {
     let mut files = Vec::new();
-    for line in said.lines() {
+    for line in output.lines() {
         let Some(complaint) = line.strip_prefix("error: ") else {
             if line.starts_with("hint:") || line.starts_with("warning:") {
                 continue;
@@ -223,17 +223,17 @@ mod tests {
 
     #[test]
     fn only_known_complaints_are_tolerated() {
-        let said = "error: open(\"a b\"): Permission denied\nerror: unable to index file 'a b'\n\
+        let output = "error: open(\"a b\"): Permission denied\nerror: unable to index file 'a b'\n\
                     error: 'n/' does not have a commit checked out";
-        assert_eq!(left_out(said).map(|files| files.len()), Some(2));
-        for said in [
+        assert_eq!(left_out(output).map(|files| files.len()), Some(2));
+        for output in [
             "error: insufficient permission for adding an object to repository database",
             "error: open(\"a\"): Permission denied\nfatal: adding files failed",
             "error: unable to write file: No space left on device\nerror: unable to index file 'a'",
             "error: unable to index file 'a'",
             "",
         ] {
-            assert_eq!(left_out(said), None, "{said}");
+            assert_eq!(left_out(output), None, "{output}");
         }
     }
 }

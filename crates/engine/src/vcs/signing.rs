@@ -54,12 +54,12 @@ pub fn signing(
         ProcessEnd::TimedOut { .. } => {
             Signing::Broken(format!("it timed out after {}s", patience.as_secs()))
         }
-        _ => Signing::Broken(said(&done.stderr)),
+        _ => Signing::Broken(signing_error(&done.stderr)),
     })
 }
 
 /// The complaint of the program that signs, which comes before that of git.
-fn said(stderr: &str) -> String {
+fn signing_error(stderr: &str) -> String {
     let line = |line: &&str| !line.trim().is_empty() && !line.starts_with("hint:");
     let first = stderr.lines().find(line).unwrap_or("git gave no reason");
     let shown = printable_line(first.trim()).into_owned();

@@ -29,9 +29,9 @@ impl fmt::Display for Version {
 /// Git's version text, and its numbers where it has them.
 pub fn version() -> Result<(String, Option<Version>), GitError> {
     let text = git(Path::new("/"), &["--version"])?;
-    let said = text.trim().strip_prefix("git version ").unwrap_or(&text).trim().to_owned();
-    let found = numbers(&said);
-    Ok((said, found))
+    let output = text.trim().strip_prefix("git version ").unwrap_or(&text).trim().to_owned();
+    let found = numbers(&output);
+    Ok((output, found))
 }
 
 /// Refuses a git that is too old. An unknown version is accepted.

@@ -60,14 +60,14 @@ fn every_server_tells_checks_logs_and_comments() {
             ("wants-other", CheckState::Failed, Some("some-bot")),
         ];
         assert_eq!(checks, expected, "{speaks:?}");
-        let mut said: Vec<_> = feedback
+        let mut message: Vec<_> = feedback
             .comments
             .iter()
             .map(|comment| (comment.author.as_str(), comment.place.as_str()))
             .filter(|(author, _)| *author != "ada")
             .collect();
-        said.sort_unstable();
-        assert_eq!(said, [("eve", ""), ("grace", "src/a.rs:3")], "{speaks:?}");
+        message.sort_unstable();
+        assert_eq!(message, [("eve", ""), ("grace", "src/a.rs:3")], "{speaks:?}");
         let (_, quiet) = forge.feedback(1, &tip, false).unwrap();
         assert_eq!(quiet.comments, [], "{speaks:?}");
         let log = feedback.checks[1].log.as_deref().map(|log| forge.log(log).unwrap());

@@ -75,8 +75,8 @@ impl Repo {
         command.args(arguments).current_dir(place).env_clear();
         command.envs(self.environment.iter().filter(|(name, _)| name != "GIT_DIR").cloned());
         let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "git {arguments:?}: {said}");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "git {arguments:?}: {message}");
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
 

@@ -49,8 +49,8 @@ fn a_remote_that_says_no_is_quoted() {
     repo.hook("remote.git", "pre-receive", "echo 'Only on weekdays.' >&2; exit 1");
     let error = repo.push("origin", "feature").unwrap_err();
     assert!(matches!(error, PushError::Declined { .. }), "{error:?}");
-    let said = "origin refused `feature`: pre-receive hook declined: Only on weekdays";
-    assert_eq!(error.to_string(), said);
+    let message = "origin refused `feature`: pre-receive hook declined: Only on weekdays";
+    assert_eq!(error.to_string(), message);
     assert_eq!(repo.remote_has("feature"), None);
 }
 
@@ -136,9 +136,12 @@ fn what_is_missing_is_named() {
     }
     let error = repo.push("gone", "feature").unwrap_err();
     assert!(matches!(error, PushError::Unreachable { .. }), "{error:?}");
-    let said = error.to_string();
-    assert!(said.contains("does not appear to be a git repository"), "{said}");
-    assert!(!said.contains('\n') && said.contains("try `git push gone feature`"), "{said}");
+    let message = error.to_string();
+    assert!(message.contains("does not appear to be a git repository"), "{message}");
+    assert!(
+        !message.contains('\n') && message.contains("try `git push gone feature`"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -222,9 +225,9 @@ fn a_server_that_wants_a_password_is_told_and_nobody_is_asked() {
     repo.git(&["remote", "set-url", "origin", &url]);
     let error = repo.push("origin", "feature").unwrap_err();
     assert!(matches!(error, PushError::Unreachable { .. }), "{error:?}");
-    let said = error.to_string();
-    assert!(said.contains("could not read Password") && !said.contains("ada@"), "{said}");
-    assert!(!said.contains("askpass"), "{said}");
+    let message = error.to_string();
+    assert!(message.contains("could not read Password") && !message.contains("ada@"), "{message}");
+    assert!(!message.contains("askpass"), "{message}");
 }
 
 /// A session can write the settings where the sandbox has no mounts.

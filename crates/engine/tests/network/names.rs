@@ -205,8 +205,8 @@ fn the_system_looks_names_up() {
     let (_folder, environment) = stand_in("echo \"$#\" \"$@\" > \"$0.said\"; exit 2");
     let none = runtime.block_on(Getent::new(environment).resolve("a.example")).unwrap();
     assert!(none.is_empty());
-    let said = std::fs::read_to_string(_folder.path().join("getent.said")).unwrap();
-    assert_eq!(said, "2 ahosts a.example\n");
+    let output = std::fs::read_to_string(_folder.path().join("getent.said")).unwrap();
+    assert_eq!(output, "2 ahosts a.example\n");
     let nowhere = vec![("PATH".into(), "/nonexistent".into())];
     let missing = runtime.block_on(Getent::new(nowhere).resolve("a.example")).unwrap_err();
     assert!(missing.to_string().contains("getent"), "{missing}");

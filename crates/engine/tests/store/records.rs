@@ -97,7 +97,7 @@ pub(crate) fn attempts_come_back_as_they_went_in(store: &mut dyn Store) {
             FileChange { path: "a b".to_owned(), added: Some(4), removed: Some(0) },
             FileChange { path: "picture".to_owned(), added: None, removed: None },
         ]),
-        said: "I tried.".to_owned(),
+        last_message: "I tried.".to_owned(),
         fingerprint: Some("test: a".to_owned()),
     };
     // What `begin` says of the end is not read.

@@ -159,8 +159,8 @@ fn a_stale_index_lock_costs_no_commit() {
     repo.write(".git/index.lock", "");
     let id = vcs.commit(&base, &candidate, "one", "").unwrap().unwrap();
     assert_eq!(repo.git(&["rev-parse", "HEAD"]), id);
-    let said = vcs.warnings();
-    assert!(said.len() == 1 && said[0].contains("index.lock"), "{said:?}");
+    let output = vcs.warnings();
+    assert!(output.len() == 1 && output[0].contains("index.lock"), "{output:?}");
     repo.remove(".git/index.lock");
     assert_eq!(repo.status(), "MM a.txt\nD  new.txt\n?? new.txt");
     // Somebody stages something of their own before the loop comes round again.

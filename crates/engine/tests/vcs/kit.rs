@@ -87,8 +87,8 @@ impl Repo {
 
     pub(crate) fn git_bytes(&self, arguments: &[&str]) -> Vec<u8> {
         let output = Command::new("git").args(arguments).current_dir(&self.place).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "git {arguments:?}: {said}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments:?}: {printed}");
         output.stdout
     }
 
@@ -174,8 +174,8 @@ impl Repo {
 
     /// Nothing is broken.
     pub(crate) fn fsck(&self) {
-        let said = self.git(&["fsck", "--strict", "--no-dangling"]);
-        assert_eq!(said, "");
+        let output = self.git(&["fsck", "--strict", "--no-dangling"]);
+        assert_eq!(output, "");
         assert!(!self.exists(".git/index.lock"));
     }
 }

@@ -80,8 +80,8 @@ fn a_filter_of_the_repository_alone_is_named_and_leaves_nothing_unfiltered() {
         assert!(vcs.candidate(&base).is_ok(), "no file is filtered");
         repo.write(".gitattributes", "*.txt filter=x\n");
         repo.write("c.txt", "c\n");
-        let said = vcs.candidate(&base).unwrap_err().to_string();
-        assert!(said.contains("ralph runs filters only from your own git config"), "{said}");
+        let output = vcs.candidate(&base).unwrap_err().to_string();
+        assert!(output.contains("ralph runs filters only from your own git config"), "{output}");
         nothing_ran(&repo, name);
     }
 }

@@ -182,8 +182,8 @@ fn submodules_and_other_repositories_inside() {
     repo.git(&["clone", "--quiet", library.place().to_str().unwrap(), "clone"]);
     repo.git(&["init", "--quiet", "fresh"]);
     let (vcs, base) = repo.begin();
-    let said = vcs.warnings();
-    assert_eq!(said, ["fresh/ is a repository without a commit and was left out"]);
+    let output = vcs.warnings();
+    assert_eq!(output, ["fresh/ is a repository without a commit and was left out"]);
     assert!(!vcs.candidate(&base).unwrap().leftovers);
     // A dirty file in the submodule is the submodule's own affair; a new commit there is a change.
     repo.write("lib/a.txt", "session\n");

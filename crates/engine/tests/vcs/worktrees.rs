@@ -131,8 +131,8 @@ fn s4_8_name_mail_and_keys_are_those_of_the_worktree() {
     assert_eq!(git_in(&made.path, &["config", "user.signingkey"]), "0123456789ABCDEF");
     assert_eq!(git_in(&made.path, &["config", "commit.gpgsign"]), "true");
     let commit = ["commit", "--allow-empty", "-m", "signed"];
-    let said = Command::new("git").args(commit).current_dir(&made.path).output().unwrap();
-    assert!(!said.status.success());
+    let output = Command::new("git").args(commit).current_dir(&made.path).output().unwrap();
+    assert!(!output.status.success());
     // What is no longer wanted goes; what a person set stays.
     git_in(&made.path, &["config", "--worktree", "user.signingkey.note", "mine"]);
     repo.prepare_with("side", "main", &Identity::default(), "", None).unwrap();
@@ -274,8 +274,11 @@ fn a_worktree_that_was_switched_is_told() {
     let made = repo.prepare("side").unwrap();
     git_in(&made.path, &["switch", "--quiet", "-c", "other"]);
     let refusal = repo.refused("side");
-    let said = refusal.to_string();
-    assert!(said.ends_with("was created for branch side, but is on branch other now"), "{said}");
+    let output = refusal.to_string();
+    assert!(
+        output.ends_with("was created for branch side, but is on branch other now"),
+        "{output}"
+    );
     assert!(refusal.hint(|path| path.display().to_string()).ends_with("switch side"));
 }
 

@@ -52,12 +52,15 @@ pub(super) fn read_only(setting: &Setting) -> Tally {
             let read_only = ReadOnly::new(&place);
             tally.tried();
             let run = world.build(None);
-            let said = world.said();
+            let output = world.output();
             if run.end.code() != Some(1) || run.took > REFUSED {
                 let text = format!("ended with {} after {:?}", run.end, run.took);
                 tally.complaint(&what, &world, &text);
             }
-            if !said.contains("error: ") || !said.contains("hint: ") || said.contains("panicked") {
+            if !output.contains("error: ")
+                || !output.contains("hint: ")
+                || output.contains("panicked")
+            {
                 tally.complaint(&what, &world, "it does not say what to do");
             }
             if world.note("agent.pid").exists() {

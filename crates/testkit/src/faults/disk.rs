@@ -98,13 +98,13 @@ pub(super) fn full(setting: &Setting) -> Tally {
             }
             std::fs::remove_file(&ballast).unwrap();
             let mut run = world.ended(child, at, clock);
-            let said = world.said();
-            if said.contains("panicked") {
+            let output = world.output();
+            if output.contains("panicked") {
                 tally.complaint(&what, &world, "it panicked");
             }
             if run.end.code() != Some(7) {
                 let names = ["No space left", "disk is full", "MiB are free", "disk full"];
-                if !names.iter().any(|name| said.contains(name)) {
+                if !names.iter().any(|name| output.contains(name)) {
                     tally.complaint(&what, &world, "it does not say that the disk is full");
                 }
                 run = world.build(None);

@@ -101,7 +101,7 @@ fn persons_lock(setting: &Setting, number: usize, tally: &mut Tally) {
     if !lock.exists() {
         tally.complaint(what, &world, "it was removed");
     }
-    if run.end.code() == Some(0) || !world.said().contains("index.lock") {
+    if run.end.code() == Some(0) || !world.output().contains("index.lock") {
         tally.complaint(what, &world, &format!("it was not named, {}", run.end));
     }
     std::fs::remove_file(&lock).unwrap();

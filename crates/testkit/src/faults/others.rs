@@ -59,7 +59,7 @@ fn in_one_worktree(
     let worked: Vec<&Built> = ends.iter().filter(|run| run.end.code() == Some(BLOCKED)).collect();
     let refused = ends.iter().filter(|run| run.end.code() == Some(1)).count();
     let what = format!("{TOGETHER} in one worktree, round {number}");
-    let reported = world.said().matches("another run is active in this worktree (pid ").count();
+    let reported = world.output().matches("another run is active in this worktree (pid ").count();
     let Some(last) = worked.last().filter(|_| worked.len() + refused == ends.len()) else {
         return tally.complaint(&what, &world, &format!("they ended with {ends:?}"));
     };

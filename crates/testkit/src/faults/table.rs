@@ -32,7 +32,7 @@ pub struct MachineInfo {
 impl MachineInfo {
     /// Here and now.
     pub fn here() -> Self {
-        let said = |program: &str, arguments: &[&str]| {
+        let printed = |program: &str, arguments: &[&str]| {
             let output = Command::new(program).args(arguments).output().ok();
             let output = output.filter(|output| output.status.success());
             let text =
@@ -41,10 +41,10 @@ impl MachineInfo {
         };
         let temporary = std::env::temp_dir().display().to_string();
         Self {
-            kernel: said("uname", &["-sr"]),
+            kernel: printed("uname", &["-sr"]),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            file_system: said("stat", &["-f", "-c", "%T", &temporary]),
-            commit: said("git", &["rev-parse", "--short", "HEAD"]),
+            file_system: printed("stat", &["-f", "-c", "%T", &temporary]),
+            commit: printed("git", &["rev-parse", "--short", "HEAD"]),
         }
     }
 }

@@ -74,12 +74,12 @@ impl Tally {
 
     /// Something else is not as it should be.
     pub(super) fn complaint(&mut self, what: &str, world: &World, text: &str) {
-        let said = world.said();
-        let mut end = said.len().saturating_sub(3000);
-        while !said.is_char_boundary(end) {
+        let output = world.output();
+        let mut end = output.len().saturating_sub(3000);
+        while !output.is_char_boundary(end) {
             end += 1;
         }
-        self.complaints.push(format!("{what}: {text}\n--- it said\n{}", &said[end..]));
+        self.complaints.push(format!("{what}: {text}\n--- it said\n{}", &output[end..]));
     }
 
     /// Says what could not be tried, and why.

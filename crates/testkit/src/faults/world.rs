@@ -193,9 +193,10 @@ impl World {
 
     /// Has a call say what it says to a file of the world.
     pub(super) fn append_output_to(&self, command: &mut Command, file: &str) {
-        let said = self.env.folder().join(file);
-        let said = || -> File { OpenOptions::new().create(true).append(true).open(&said).unwrap() };
-        command.stdout(said()).stderr(said());
+        let output = self.env.folder().join(file);
+        let output =
+            || -> File { OpenOptions::new().create(true).append(true).open(&output).unwrap() };
+        command.stdout(output()).stderr(output());
     }
 
     /// Builds to the end, or to the armed point.
@@ -244,7 +245,7 @@ impl World {
     }
 
     /// What the runs said.
-    pub fn said(&self) -> String {
+    pub fn output(&self) -> String {
         std::fs::read_to_string(self.env.folder().join("said.txt")).unwrap_or_default()
     }
 

@@ -123,20 +123,22 @@ impl State {
                 Some(Reaction::Say(302, vec![("location".to_owned(), place)], Value::Null))
             }
             (Speaks::GitLab, ["jobs", id, "trace"]) => Some(self.log(id)),
-            (Speaks::GitHub, ["pulls", number, "comments"]) => say(self.said(number, true)),
+            (Speaks::GitHub, ["pulls", number, "comments"]) => {
+                say(self.comments_json(number, true))
+            }
             (Speaks::GitHub, ["pulls", _, "reviews"]) => say(json!([])),
-            (_, ["issues", number, "comments"]) => say(self.said(number, false)),
+            (_, ["issues", number, "comments"]) => say(self.comments_json(number, false)),
             (Speaks::Gitea, ["pulls", number, "reviews"]) => {
-                let count = self.said(number, true).as_array().map_or(0, Vec::len);
+                let count = self.comments_json(number, true).as_array().map_or(0, Vec::len);
                 let page = format!("https://git.example/{REPO}/pulls/{number}");
                 say(json!([{ "id": 1, "state": "COMMENT", "body": "", "user": { "login": "ada" },
                              "comments_count": count, "pull_request_url": page }]))
             }
             (Speaks::Gitea, ["pulls", number, "reviews", "1", "comments"]) => {
-                say(self.said(number, true))
+                say(self.comments_json(number, true))
             }
             (Speaks::GitLab, ["merge_requests", number, "discussions"]) => {
-                let both = [self.said(number, true), self.said(number, false)];
+                let both = [self.comments_json(number, true), self.comments_json(number, false)];
                 let notes = both.iter().flat_map(|all| all.as_array().cloned().unwrap_or_default());
                 say(notes.map(|note| json!({ "id": "x", "notes": [note] })).collect())
             }
@@ -170,7 +172,7 @@ impl State {
     }
 
     /// The comments on a pull request, on lines or on all of it.
-    fn said(&self, number: &str, on_lines: bool) -> Value {
+    fn comments_json(&self, number: &str, on_lines: bool) -> Value {
         let all = self.feedback.remarks.iter().zip(100..);
         let fits = |(remark, _): &(&Remark, u64)| {
             remark.pull.to_string() == number && remark.place.is_some() == on_lines

@@ -69,7 +69,7 @@ fn events(answer: &str) -> Vec<Value> {
         .collect()
 }
 
-fn said(answer: &str) -> String {
+fn answer_text(answer: &str) -> String {
     events(answer).iter().filter_map(|event| event["delta"]["text"].as_str()).collect()
 }
 
@@ -110,7 +110,7 @@ fn a_message_is_streamed_in_events() {
         ]
         .concat()
     );
-    assert_eq!(said(&answer), "grüße");
+    assert_eq!(answer_text(&answer), "grüße");
     let input: String =
         events.iter().filter_map(|event| event["delta"]["partial_json"].as_str()).collect();
     assert_eq!(serde_json::from_str::<Value>(&input).unwrap()["command"], "ls");
@@ -137,7 +137,7 @@ fn a_message_comes_in_one_piece_when_no_stream_is_wanted() {
 fn one_connection_serves_many_requests() {
     let server = ModelServer::start(Script::new().session([Turn::text("a"), Turn::text("b")]));
     let stream = send(&server, "/v1/messages", &turn("a", true, "go"));
-    assert_eq!(said(&receive(stream.try_clone().unwrap())), "a");
+    assert_eq!(answer_text(&receive(stream.try_clone().unwrap())), "a");
     let body = turn("a", true, "go on").to_string();
     let (first, second) = body.split_at(10);
     write!(
@@ -147,7 +147,7 @@ fn one_connection_serves_many_requests() {
         second.len()
     )
     .unwrap();
-    assert_eq!(said(&receive(stream)), "b");
+    assert_eq!(answer_text(&receive(stream)), "b");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn what_carries_no_tools_takes_no_turn() {
         receive(send(&server, "/v1/messages/count_tokens?beta=true", &turn("a", false, "go")));
     assert!(json_body(&count)["input_tokens"].as_u64().unwrap() > 0, "{count}");
     assert!(receive(send(&server, "/elsewhere", &title)).starts_with("HTTP/1.1 404 "));
-    assert_eq!(said(&ask(&server, "a", "go")), "the turn");
+    assert_eq!(answer_text(&ask(&server, "a", "go")), "the turn");
     assert_eq!(server.requests().len(), 4);
     assert_eq!(server.turns().len(), 1);
     assert_eq!(server.requests()[3].body["messages"][0]["content"], "go");
@@ -176,7 +176,7 @@ fn each_session_takes_the_next_list_and_the_last_may_go_on() {
     );
     let answers: Vec<String> = ["a", "b", "a", "a", "b", "b", "b", "c"]
         .iter()
-        .map(|session| said(&ask(&server, session, "go")))
+        .map(|session| answer_text(&ask(&server, session, "go")))
         .collect();
     assert_eq!(answers, ["one", "other", "one", "two", "still", "still", "still", "other"]);
     assert_eq!(server.unscripted(), 0);
@@ -187,7 +187,7 @@ fn each_session_takes_the_next_list_and_the_last_may_go_on() {
     let sizes: Vec<usize> = server.sessions().iter().map(Vec::len).collect();
     assert_eq!(sizes, [4, 4, 1]);
     server.play(Script::new().session([Turn::text("anew")]));
-    assert_eq!(said(&ask(&server, "a", "go")), "anew");
+    assert_eq!(answer_text(&ask(&server, "a", "go")), "anew");
 }
 
 #[test]
@@ -202,8 +202,8 @@ fn a_task_with_turns_of_its_own_gets_them_whenever_it_comes() {
     let input: String =
         events(&first).iter().filter_map(|e| e["delta"]["partial_json"].as_str()).collect();
     assert!(input.contains("echo t-1"), "{input}");
-    assert_eq!(said(&ask(&server, "b", "RALPH_TASK_ID=t-3")), "any t-3");
-    assert_eq!(said(&ask(&server, "c", "RALPH_TASK_ID=t-2")), "second");
+    assert_eq!(answer_text(&ask(&server, "b", "RALPH_TASK_ID=t-3")), "any t-3");
+    assert_eq!(answer_text(&ask(&server, "c", "RALPH_TASK_ID=t-2")), "second");
     // Its own list is used up, and it takes no other.
     assert!(ask(&server, "d", "RALPH_TASK_ID=t-2").starts_with("HTTP/1.1 400 "));
 }
@@ -218,7 +218,7 @@ fn a_function_may_answer() {
     }
     let server = ModelServer::start(Script::answering(react));
     assert!(ask(&server, "a", "RALPH_TASK_ID=t-bad").starts_with("HTTP/1.1 529 "));
-    assert_eq!(said(&ask(&server, "a", "RALPH_TASK_ID=t-1")), "<task-done>t-1</task-done>");
+    assert_eq!(answer_text(&ask(&server, "a", "RALPH_TASK_ID=t-1")), "<task-done>t-1</task-done>");
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn streams_break_as_told() {
         Turn::reset(),
     ]));
     let cut = ask(&server, "a", "go");
-    assert_eq!(said(&cut), "begun");
+    assert_eq!(answer_text(&cut), "begun");
     assert!(!is_whole(&cut) && !cut.contains("content_block_stop"), "{cut}");
     let error = ask(&server, "a", "go");
     assert_eq!(events(&error).last().unwrap()["error"]["type"], "overloaded_error");
@@ -265,12 +265,12 @@ fn a_silent_server_ends_with_its_value() {
     let mut hanging = send(&server, "/v1/messages", &turn("a", true, "go"));
     // A word comes in pieces, and a read may end in the middle of one.
     let whole_lines = |text: &str| text.rfind('\n').map_or(0, |end| end + 1);
-    let has_begun = |text: &str| said(&text[..whole_lines(text)]) == "begun";
+    let has_begun = |text: &str| answer_text(&text[..whole_lines(text)]) == "begun";
     let begun = receive_until(&mut hanging, has_begun);
     let mute = send(&server, "/v1/messages", &turn("a", true, "go"));
     server.wait_for_requests(2, Duration::from_secs(10));
     drop(server);
-    assert_eq!(said(&(begun + &receive(hanging))), "begun");
+    assert_eq!(answer_text(&(begun + &receive(hanging))), "begun");
     assert_eq!(receive(mute), "");
 }
 
@@ -280,7 +280,7 @@ fn delays_and_slow_events_take_their_time() {
     let server =
         ModelServer::start(Script::new().session([Turn::text("slow").after(delay).slowly(pace)]));
     let clock = ralph_engine::clock::Stopwatch::start();
-    assert_eq!(said(&ask(&server, "a", "go")), "slow");
+    assert_eq!(answer_text(&ask(&server, "a", "go")), "slow");
     // Five events, each with a pause after it.
     assert!(clock.elapsed() >= delay + 5 * pace, "{:?}", clock.elapsed());
 }

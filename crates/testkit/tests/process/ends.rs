@@ -81,8 +81,8 @@ async fn the_total_time_is_over_however_much_is_said() {
 
 #[tokio::test]
 async fn silence_is_counted_from_the_last_byte_of_either_pipe() {
-    let said = ["--sleep", "150", "--say", "x", "--sleep", "150", "--complain", "x"];
-    let mut session = Session::of(&[&said[..], &said, &["--hang"]].concat())
+    let output = ["--sleep", "150", "--say", "x", "--sleep", "150", "--complain", "x"];
+    let mut session = Session::of(&[&output[..], &output, &["--hang"]].concat())
         .watched(|watch| watch.silence = Some(ms(400)));
     ends_after(&mut session, ProcessEnd::Silent { after_ms: 400 }, ms(1_000)).await;
     assert_eq!((session.listener.lines.len(), session.listener.errors.len()), (2, 2));

@@ -72,7 +72,7 @@ async fn who_kills_its_keeper_is_ended_with_all_it_started() {
 async fn the_end_of_one_session_leaves_the_others_alone() {
     let mut long = Session::of(&["--orphan", "--grandchild-setsid", "--say", "ready", "--hang"]);
     let (file, stop) = (long.pids_file(), long.listener.stop.clone());
-    let mut ready = long.listener.said_ready.subscribe();
+    let mut ready = long.listener.printed_ready.subscribe();
     let long = tokio::spawn(async move { long.end().await });
     ready.wait_for(|ready| *ready).await.unwrap();
     // Its orphan has no mark, and so has the orphan of the others.
@@ -107,7 +107,7 @@ async fn a_program_that_is_none_of_the_session_is_left_alone() {
 #[tokio::test]
 async fn a_dropped_session_takes_everybody_with_it() {
     let mut session = Session::of(&["--orphan", "--grandchild-setsid", "--say", "ready", "--hang"]);
-    let mut ready = session.listener.said_ready.subscribe();
+    let mut ready = session.listener.printed_ready.subscribe();
     tokio::select! {
         _ = session.run() => panic!("it ended"),
         heard = ready.wait_for(|ready| *ready) => { heard.unwrap(); }
@@ -130,7 +130,7 @@ async fn a_program_has_no_terminal_to_ask_a_person_at() {
 #[test]
 fn a_session_outlives_the_thread_that_began_it() {
     let mut session = Session::of(&["--say", "ready", "--sleep", "300", "--exit", "5"]);
-    let mut ready = session.listener.said_ready.subscribe();
+    let mut ready = session.listener.printed_ready.subscribe();
     let stop = session.listener.stop.subscribe();
     let (spec, watch, mark) = (session.spec.clone(), session.watch.clone(), session.mark.clone());
     let mut running = Box::pin(async move {

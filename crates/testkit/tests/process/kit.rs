@@ -37,7 +37,7 @@ pub(crate) struct RecordingListener {
     pub(crate) cut: usize,
     pub(crate) stop_at: Option<(&'static str, Stop)>,
     pub(crate) stop: watch::Sender<Stop>,
-    pub(crate) said_ready: watch::Sender<bool>,
+    pub(crate) printed_ready: watch::Sender<bool>,
 }
 
 impl Listener for RecordingListener {
@@ -49,7 +49,7 @@ impl Listener for RecordingListener {
             self.stop.send_replace(stop);
         }
         if line == "ready" {
-            self.said_ready.send_replace(true);
+            self.printed_ready.send_replace(true);
         }
         let effect = match &line {
             line if line.contains(r#""type":"result""#) => LineEffect::Result,
@@ -100,7 +100,7 @@ impl Session {
             cut: 0,
             stop_at: None,
             stop: watch::Sender::new(Stop::Go),
-            said_ready: watch::Sender::new(false),
+            printed_ready: watch::Sender::new(false),
         };
         let mark = Mark::new(folder.path(), 1);
         Self { folder, spec, watch: patient(), mark, listener }

@@ -101,7 +101,7 @@ impl<W: Write> PlainReporter<W> {
 mod tests {
     use super::*;
     use crate::plain::Options;
-    use crate::sample::{SampleEvent, Tape, replay, said};
+    use crate::sample::{SampleEvent, Tape, completed_with, replay};
 
     fn shown(
         reported: &[SampleEvent],
@@ -122,7 +122,7 @@ mod tests {
         tape.notice(dirty("refs/ralph/start/r-1"));
         tape.begin(0, 1, "x", "the spec of login", 1);
         tape.text(0, "<question>Which?</question>\n");
-        tape.end(0, "x", said("<question>Which?</question>", 5, 1), 900);
+        tape.end(0, "x", completed_with("<question>Which?</question>", 5, 1), 900);
         tape.ended(0, 1, Class::Question, "Which?", 900);
         tape.stop(StopReason::Asked { question: "Which?".to_owned() }, 0, 1)
     }

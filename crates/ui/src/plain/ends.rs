@@ -28,7 +28,12 @@ fn id(task: &str) -> TaskId {
 fn ended(reason: StopReason, left: Counts) -> RunView {
     let mut tape = Tape::new(1, 3);
     tape.begin(0, 1, "t-2kq7m3ab", "Add the login form", 1);
-    tape.end(0, "t-2kq7m3ab", sample::said("<task-done>t-2kq7m3ab</task-done>", 8, 12), 94_000);
+    tape.end(
+        0,
+        "t-2kq7m3ab",
+        sample::completed_with("<task-done>t-2kq7m3ab</task-done>", 8, 12),
+        94_000,
+    );
     let (title, class) = ("Add the login form", Class::Done);
     tape.settle(0, 1, "t-2kq7m3ab", title, class, Status::Done, "", 95_000);
     if left.failed > 0 {
@@ -50,8 +55,8 @@ fn ended(reason: StopReason, left: Counts) -> RunView {
 }
 
 /// A run that the agent ended in this way, with the words that the loop has for it.
-fn failed(class: Class, said: &str) -> RunView {
-    let mut why = format!("{}: {said}", class.words());
+fn failed(class: Class, output: &str) -> RunView {
+    let mut why = format!("{}: {output}", class.words());
     if let Some(remedy) = class.remedy() {
         why = format!("{why}; {remedy}");
     }

@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(line, "t-1 Bash 12s · 12s total · 0/3 done · claude-sonnet-4-5");
         tape.says(0, AgentEvent::ToolEnded { id: "x".into(), is_error: false, text: "ok".into() });
         assert!(shown(&tape).starts_with("t-1 working 1"), "{}", shown(&tape));
-        tape.end(0, "t-1", sample::said("<task-done>t-1</task-done>", 8, 2), 1_000);
+        tape.end(0, "t-1", sample::completed_with("<task-done>t-1</task-done>", 8, 2), 1_000);
         tape.changed(0, &["a"]);
         tape.fact(Fact::GateStarted { slot: 0, gate: "unit tests".into() });
         let line = shown(&tape);
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_narrow_terminal_loses_the_least_important_parts_first() {
         let mut tape = at_work();
-        tape.end(0, "t-1", sample::said("more", 8, 2), 1_000);
+        tape.end(0, "t-1", sample::completed_with("more", 8, 2), 1_000);
         tape.begin(0, 2, "t-1", "A title", 2);
         tape.tool(0, "Bash", "cargo test");
         let (view, now) = seen(&tape.events);

@@ -74,15 +74,18 @@ impl Stream {
             }
             AgentEvent::ToolEnded { is_error: true, text, .. } => {
                 let safe = printable(text);
-                let said: Vec<&str> = safe.lines().filter(|said| !said.trim().is_empty()).collect();
-                for said in said.iter().take(ERROR_LINES) {
-                    let said = said.replace('\t', "    ");
+                let output: Vec<&str> =
+                    safe.lines().filter(|output| !output.trim().is_empty()).collect();
+                for output in output.iter().take(ERROR_LINES) {
+                    let output = output.replace('\t', "    ");
                     line(
-                        TextLine::new().add(Meaning::Bad, "│ ").flexible(Some(Meaning::Bad), said),
+                        TextLine::new()
+                            .add(Meaning::Bad, "│ ")
+                            .flexible(Some(Meaning::Bad), output),
                     );
                 }
-                if said.len() > ERROR_LINES {
-                    let more = (said.len() - ERROR_LINES) as u64;
+                if output.len() > ERROR_LINES {
+                    let more = (output.len() - ERROR_LINES) as u64;
                     let more = format!("│ … {}", words::count(more, "more line"));
                     line(TextLine::new().add(Meaning::Faint, more));
                 }

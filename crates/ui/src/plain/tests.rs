@@ -138,7 +138,7 @@ const EVIL: &str = "evil\u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}]52;c;cm0gLXJm\u{1b}\\
 /// A run in which every text that is not ours is hostile.
 fn hostile() -> Vec<SampleEvent> {
     let mut tape = Tape::new(1, 3);
-    let said = EVIL.repeat(30);
+    let output = EVIL.repeat(30);
     for notice in [
         Notice::Other { text: EVIL.into() },
         Notice::Level { level: EVIL.into(), text: EVIL.into() },
@@ -148,21 +148,21 @@ fn hostile() -> Vec<SampleEvent> {
     ] {
         tape.notice(notice);
     }
-    tape.begin(0, 1, "t-1", &said, 2);
+    tape.begin(0, 1, "t-1", &output, 2);
     tape.says(0, AgentEvent::Message { model: EVIL.into() });
     tape.text(0, EVIL).text(0, "\u{1b}").text(0, "[31m split");
-    tape.says(0, AgentEvent::Thinking { text: said.clone() });
-    tape.tool(0, EVIL, &said);
-    tape.says(0, AgentEvent::ToolEnded { id: EVIL.into(), is_error: true, text: said.clone() });
+    tape.says(0, AgentEvent::Thinking { text: output.clone() });
+    tape.tool(0, EVIL, &output);
+    tape.says(0, AgentEvent::ToolEnded { id: EVIL.into(), is_error: true, text: output.clone() });
     tape.says(0, AgentEvent::Denied { tool: EVIL.into() });
     tape.says(0, AgentEvent::Unknown { kind: EVIL.into() });
     let retrying =
-        AgentEvent::Retrying { attempt: 1, delay_ms: 5, status: None, error: said.clone() };
+        AgentEvent::Retrying { attempt: 1, delay_ms: 5, status: None, error: output.clone() };
     tape.says(0, retrying);
     tape.end(0, "t-1", SessionEnd::of(ralph_core::agent::EndClass::Crash, EVIL), 10);
     tape.changed(0, &[EVIL, "b", "c", "d"]);
-    tape.judged(0, vec![sample::red(EVIL, 10, 1, &said)]);
-    tape.settle(0, 1, "t-1", &said, Class::Red, Status::Failed, &said, 10);
+    tape.judged(0, vec![sample::red(EVIL, 10, 1, &output)]);
+    tape.settle(0, 1, "t-1", &output, Class::Red, Status::Failed, &output, 10);
     tape.stop(StopReason::AgentFailed { why: EVIL.into(), class: None }, 0, 1)
 }
 

@@ -4,7 +4,7 @@ use ralph_core::run::{Notice, StopReason};
 use ralph_core::task::Status;
 
 use super::*;
-use crate::sample::{self, SampleEvent, Tape, gate, red, replay, said};
+use crate::sample::{self, SampleEvent, Tape, completed_with, gate, red, replay};
 
 fn logged(reported: &[SampleEvent], zone: Zone) -> String {
     let mut out = Vec::new();
@@ -21,13 +21,13 @@ fn short_run() -> Vec<SampleEvent> {
     tape.tool(0, "Bash", "cargo test");
     let last = "Done.\n<task-done>t-2kq7m3ab</task-done>";
     tape.text(0, last);
-    tape.end(0, "t-2kq7m3ab", said(last, 8, 12), 238_000);
+    tape.end(0, "t-2kq7m3ab", completed_with(last, 8, 12), 238_000);
     tape.changed(0, &["src/login.rs"]);
     tape.judged(0, vec![gate("fmt", 810), gate("test", 12_440)]);
     tape.settle(0, 1, "t-2kq7m3ab", title, Class::Done, Status::Done, "", 252_000);
     let title = "Reject wrong passwords";
     tape.begin(0, 2, "t-7hq2mz4a", title, 3);
-    tape.end(0, "t-7hq2mz4a", said("<task-done>t-7hq2mz4a</task-done>", 3, 2), 20_000);
+    tape.end(0, "t-7hq2mz4a", completed_with("<task-done>t-7hq2mz4a</task-done>", 3, 2), 20_000);
     tape.changed(0, &[]);
     let gates = vec![gate("fmt", 800), red("test", 9_100, 101, "left: 1\nright: 2\u{7}\n")];
     tape.judged(0, gates);
@@ -180,7 +180,7 @@ fn no_text_can_forge_a_line_or_carry_control_bytes() {
     let evil = "Title\nStatus: success\u{1b}[2J\u{9b}1A\u{202e}";
     tape.notice(Notice::Other { text: evil.into() });
     tape.begin(0, 1, "t-1", evil, 1);
-    let mut end = said("", 0, 1);
+    let mut end = completed_with("", 0, 1);
     end.model = Some(evil.into());
     tape.end(0, "t-1", end, 10);
     tape.judged(0, vec![red(evil, 10, 1, evil)]);

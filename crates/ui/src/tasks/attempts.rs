@@ -167,7 +167,7 @@ impl AttemptView<'_> {
         for note in self.evidence().filter(|row| is_note(row)) {
             lines.extend(paragraph(0, Some(Meaning::Warning), note.digest.trim(), self.style));
         }
-        lines.extend(self.said());
+        lines.extend(self.last_message());
         lines
     }
 
@@ -256,13 +256,13 @@ impl AttemptView<'_> {
         lines
     }
 
-    fn said(&self) -> Vec<String> {
-        let said = self.attempt.end.as_ref().map_or("", |end| end.said.trim());
-        if said.is_empty() {
+    fn last_message(&self) -> Vec<String> {
+        let last_message = self.attempt.end.as_ref().map_or("", |end| end.last_message.trim());
+        if last_message.is_empty() {
             return vec![];
         }
         let mut lines = vec!["last message".to_owned()];
-        let words = paragraph(2, Some(Meaning::Speech), said, self.style);
+        let words = paragraph(2, Some(Meaning::Speech), last_message, self.style);
         // Its end matters most.
         let skipped = if self.more.all { 0 } else { words.len().saturating_sub(SAID_LINES) };
         lines.extend(words.into_iter().skip(skipped));

@@ -70,7 +70,7 @@ impl CleanCandidate {
             (None, false) => "ralph made",
         };
         let note = self.stays.clone().or_else(|| self.loses.clone());
-        Cleaned { bytes: self.bytes, note, ..Cleaned::said(self.name.clone(), did) }
+        Cleaned { bytes: self.bytes, note, ..Cleaned::did(self.name.clone(), did) }
     }
 }
 
@@ -220,7 +220,7 @@ pub(super) fn remove(
         }
         let CleanCandidate { name, bytes, how, .. } = one;
         done.push(match gone(project, &worktrees, how) {
-            Ok(()) => Cleaned { bytes, ..Cleaned::said(name, "removed") },
+            Ok(()) => Cleaned { bytes, ..Cleaned::did(name, "removed") },
             Err(error) => Cleaned::kept(name, &error),
         });
     }

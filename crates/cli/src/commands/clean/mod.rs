@@ -74,18 +74,18 @@ struct Cleaned {
 }
 
 impl Cleaned {
-    fn said(path: String, did: &'static str) -> Self {
+    fn did(path: String, did: &'static str) -> Self {
         Self { path, did, reason: None, hint: None, saved: None, note: None, bytes: None }
     }
 
     fn removed(path: String, dry: bool) -> Self {
-        Self::said(path, if dry { "would remove" } else { "removed" })
+        Self::did(path, if dry { "would remove" } else { "removed" })
     }
 
     fn kept(path: String, error: &CliError) -> Self {
         let (message, _, hints) = error.parts();
         let reason = Some(message.to_owned());
-        Self { reason, hint: hints.first().cloned(), ..Self::said(path, "kept") }
+        Self { reason, hint: hints.first().cloned(), ..Self::did(path, "kept") }
     }
 }
 

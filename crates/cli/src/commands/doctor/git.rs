@@ -18,10 +18,10 @@ const SIGNING: Duration = Duration::from_secs(20);
 /// Whether there is a git that is new enough.
 pub(super) fn present() -> Check {
     match vcs::version() {
-        Ok((said, Some(found))) if found >= vcs::FLOOR => Check::ok("git", said),
-        Ok((said, Some(_))) => Check::fail("git", format!("{said} is too old"))
+        Ok((output, Some(found))) if found >= vcs::FLOOR => Check::ok("git", output),
+        Ok((output, Some(_))) => Check::fail("git", format!("{output} is too old"))
             .remedy(format!("install git {} or later", vcs::FLOOR)),
-        Ok((said, None)) => Check::warn("git", format!("unknown version: {said}")),
+        Ok((output, None)) => Check::warn("git", format!("unknown version: {output}")),
         Err(error) => Check::fail("git", error.to_string())
             .remedy("install git, for example: apt-get install git"),
     }

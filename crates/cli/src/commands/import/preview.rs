@@ -54,8 +54,8 @@ impl Fate {
 
 /// Whether the plan says something else than the task.
 fn changes(plan: &PlanTask, task: &Task) -> bool {
-    fn differs<T: PartialEq>(said: Option<&T>, is: &T) -> bool {
-        said.is_some_and(|said| said != is)
+    fn differs<T: PartialEq>(output: Option<&T>, is: &T) -> bool {
+        output.is_some_and(|output| output != is)
     }
     let sorted = |ids: &[ralph_core::TaskId]| {
         let mut ids = ids.to_vec();

@@ -304,8 +304,8 @@ mod tests {
             ("{\"hooks\": null}", "\"hooks\" are not an object"),
             ("{\"hooks\": {\"PreCompact\": {}}}", "\"hooks.PreCompact\" is not a list"),
         ] {
-            let said = with_hooks(Some(text), true).unwrap_err();
-            assert!(said.contains(word), "{text}: {said}");
+            let output = with_hooks(Some(text), true).unwrap_err();
+            assert!(output.contains(word), "{text}: {output}");
         }
         let deep = "[".repeat(100_000);
         assert!(with_hooks(Some(&deep), false).is_err());

@@ -204,9 +204,9 @@ fn amend(all: &mut Proposals, id: &TaskId, patch: TaskPatch, store: &mut dyn Sto
 
 /// The tasks that a proposed task waits for.
 fn deps_of(all: &Proposals, id: &TaskId, store: &mut dyn Store) -> Result<Vec<TaskId>, CliError> {
-    let said =
+    let output =
         all.tasks().iter().find(|task| task.id == *id).and_then(|task| task.fields.deps.clone());
-    Ok(match said {
+    Ok(match output {
         Some(deps) => deps,
         None => existing(id, store)?.map(|task| task.deps).unwrap_or_default(),
     })

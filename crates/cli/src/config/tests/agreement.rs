@@ -148,7 +148,7 @@ fn every_setting_is_read_as_the_kind_that_its_row_says() {
 
 #[test]
 fn a_setting_of_another_version_is_named_and_has_no_effect() {
-    for (text, said) in [
+    for (text, output) in [
         (
             "agent.codex.path = '/x'",
             "`agent.codex` has no effect: this version supports claude only",
@@ -160,7 +160,7 @@ fn a_setting_of_another_version_is_named_and_has_no_effect() {
         ("[serve]\nport = 1", "`serve` has no effect: this version has no web page"),
     ] {
         let warnings = warnings(repo(text));
-        assert!(warnings.len() == 1 && warnings[0].contains(said), "{text}: {warnings:?}");
+        assert!(warnings.len() == 1 && warnings[0].contains(output), "{text}: {warnings:?}");
         assert_eq!(config(repo(text)).held.len(), 0, "{text}");
     }
     let refused = error(set("agent.codex.path=/x"));

@@ -337,8 +337,8 @@ fn unknown_names_are_errors_where_money_work_or_trust_depends_on_them() {
         ("[git]\nauto_psh = true", "unknown setting `git.auto_psh`; did you mean `git.auto_push`?"),
         ("[budgett]\nusd = 5", "unknown section `budgett`; did you mean `budget`?"),
     ] {
-        let said = error(repo(text));
-        assert!(said.contains(wanted), "{text}: {said}");
+        let output = error(repo(text));
+        assert!(output.contains(wanted), "{text}: {output}");
     }
 }
 
@@ -352,8 +352,8 @@ fn a_repository_does_not_say_which_program_runs() {
         "git.worktree.ssh_key = '~/.ssh/id'",
         "git.worktree.signing_key = 'x'",
     ] {
-        let said = error(repo(text));
-        assert!(said.contains("can only be set in your own config file"), "{text}: {said}");
+        let output = error(repo(text));
+        assert!(output.contains("can only be set in your own config file"), "{text}: {output}");
         config(user(text));
     }
 }

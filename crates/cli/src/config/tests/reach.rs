@@ -99,8 +99,8 @@ fn no_repo_names_a_program_an_argument_a_variable_or_a_path_outside_or_widens_an
                 }
             }
             // The user may set all of them.
-            let said = loaded(user(&format!("{key} = {value}")));
-            assert!(said.warnings.is_empty(), "{key} = {value}");
+            let output = loaded(user(&format!("{key} = {value}")));
+            assert!(output.warnings.is_empty(), "{key} = {value}");
         }
     }
 }

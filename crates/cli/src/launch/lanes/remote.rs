@@ -172,10 +172,10 @@ impl Call {
         let Some(there) = self.remote_tip(number)? else { return Ok((base, None)) };
         let root = &self.home.root;
         let full = format!("refs/heads/{branch}");
-        let said = |text: String| Some(Notice::Other { text });
+        let output = |text: String| Some(Notice::Other { text });
         let Some(here) = commit_of(root, &full).map_err(git_failed)? else {
             let text = format!("branch {branch} already exists on {remote}; ralph continues it");
-            return Ok((Some(there), said(text)));
+            return Ok((Some(there), output(text)));
         };
         let lies = relation(root, &here, &there).map_err(git_failed)?;
         if here == there || lies != Relation::Contained {
@@ -191,7 +191,7 @@ impl Call {
             Ok(_) => format!("branch {branch} was behind {remote}; ralph continues from {remote}"),
             Err(error) => format!("branch {branch} is behind {remote}: {error}"),
         };
-        Ok((base, said(text)))
+        Ok((base, output(text)))
     }
 
     /// Why a branch is not published yet; `None` if it is.

@@ -116,8 +116,8 @@ pub(crate) type Tried = BTreeMap<String, (bool, String)>;
 pub(crate) fn read(text: &str) -> Tried {
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let one = |line: Value| {
-        let said = line["said"].as_str().unwrap().to_owned();
-        (line["name"].as_str().unwrap().to_owned(), (line["worked"].as_bool().unwrap(), said))
+        let output = line["said"].as_str().unwrap().to_owned();
+        (line["name"].as_str().unwrap().to_owned(), (line["worked"].as_bool().unwrap(), output))
     };
     lines.map(one).collect()
 }
@@ -137,8 +137,9 @@ fn go() {
                 continue;
             }
             let tried = (attempt.go)(&aim);
-            let said = tried.as_ref().map_or_else(ToString::to_string, |()| "it worked".to_owned());
-            let line = json!({ "name": attempt.name, "worked": tried.is_ok(), "said": said });
+            let output =
+                tried.as_ref().map_or_else(ToString::to_string, |()| "it worked".to_owned());
+            let line = json!({ "name": attempt.name, "worked": tried.is_ok(), "said": output });
             writeln!(prompt, "{line}").unwrap();
         }
     }

@@ -63,7 +63,7 @@ fn a_plan_without_a_section_or_a_task_is_no_plan() {
 fn names_of_people_and_of_all_languages_are_branches() {
     let mut env = with_plan(&branches(&[("feat/größe-日本", ""), ("a;$(touch${IFS}x)", "")]));
     agent(&mut env, COMMITS);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     assert_eq!(subjects(&env, "feat/größe-日本").len(), 1);
     assert_eq!(subjects(&env, "a;$(touch${IFS}x)").len(), 1);
     assert!(!env.repo().join("x").exists() && !worktree(&env, "x").exists(), "no shell saw a name");
@@ -75,7 +75,7 @@ fn a_branch_that_a_person_has_checked_out_elsewhere_is_refused_and_the_others_go
     let place = env.folder().join("elsewhere").display().to_string();
     env.git(&["worktree", "add", "--quiet", "-b", "theirs", &place]);
     agent(&mut env, LEAVES);
-    let text = said(build(&env, &[]), 1);
+    let text = output_of(build(&env, &[]), 1);
     has(&text, "theirs │ error: branch theirs is checked out in");
     assert_eq!(ticks(&env), ["Work on ours"]);
 }
@@ -87,12 +87,12 @@ fn without_an_identity_no_session_is_started() {
     env.git(&["config", "--unset", "user.email"]);
     env.git(&["config", "user.useConfigOnly", "true"]);
     let here = agent(&mut env, LEAVES);
-    let text = said(build(&env, &[]), 5);
+    let text = output_of(build(&env, &[]), 5);
     has(&text, "git config user.name");
     assert_eq!(note(&here, "order"), "");
     // Those of the worktrees will do.
     let ours = ["--set", "git.worktree.name=Bot", "--set", "git.worktree.email=bot@example.org"];
-    said(build(&env, &ours), 0);
+    output_of(build(&env, &ours), 0);
     assert_eq!(env.git(&["log", "-1", "--format=%an", "one"]), "Bot\n");
 }
 
@@ -107,7 +107,7 @@ fn an_unborn_repository_and_a_detached_head_are_named() {
     env.git(&["switch", "--quiet", "--detach"]);
     refused(&env, 1, &["there is no commit to start branch one from"]);
     agent(&mut env, LEAVES);
-    said(build(&env, &["--set", "git.pr_base=main"]), 0);
+    output_of(build(&env, &["--set", "git.pr_base=main"]), 0);
 }
 
 #[test]
@@ -119,10 +119,10 @@ fn side_by_side_is_refused_where_there_is_one_place_to_work_in() {
         let mut env = project(&[]);
         env.write(name, text);
         agent(&mut env, LEAVES);
-        let said = env.ralph(&["build", "-j", "2"]).failure(64);
-        has(&said, &format!("the preset {preset} works in one place"));
-        let said = env.ralph(&["build", "--branch", "x"]).failure(64);
-        has(&said, "--branch x is for a plan with `## Branch:` sections");
+        let output = env.ralph(&["build", "-j", "2"]).failure(64);
+        has(&output, &format!("the preset {preset} works in one place"));
+        let output = env.ralph(&["build", "--branch", "x"]).failure(64);
+        has(&output, "--branch x is for a plan with `## Branch:` sections");
     }
     let mut env = project(&["a"]);
     agent(&mut env, LEAVES);
@@ -156,7 +156,7 @@ fn submodules_and_large_file_pointers_are_committed_as_they_are() {
     env.git(&["add", "-A"]);
     env.git(&["commit", "--quiet", "-m", "sub"]);
     agent(&mut env, LEAVES);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     assert_eq!(changed(&env, "one"), ["Work-on-one.txt"]);
     assert_eq!(env.git(&["show", "one:big.bin"]), pointer);
     assert_eq!(env.git(&["rev-parse", "one:sub"]), env.git(&["rev-parse", "main:sub"]));
@@ -166,10 +166,10 @@ fn submodules_and_large_file_pointers_are_committed_as_they_are() {
 fn a_signing_key_that_is_missing_is_told() {
     let mut env = with_plan(&branches(&[("one", "")]));
     let here = agent(&mut env, LEAVES);
-    let text = said(build(&env, &["--set", "git.worktree.signing_key=NOSUCHKEY"]), 5);
+    let text = output_of(build(&env, &["--set", "git.worktree.signing_key=NOSUCHKEY"]), 5);
     has(&text, "gpg --list-secret-keys");
     assert_eq!(note(&here, "order"), "", "no session was started");
     // Without the key the same worktree does.
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     assert_eq!(ticks(&env), ["Work on one"]);
 }

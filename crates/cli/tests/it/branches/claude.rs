@@ -22,7 +22,7 @@ fn s4_10_s4_14_the_real_agent_works_in_the_worktree_of_its_branch() {
         ]
     };
     env.play(Script::new().session(work("one")).session(work("two")));
-    let text = said(env.build(&["--sequential"]), 0);
+    let text = output_of(env.build(&["--sequential"]), 0);
     has(&text, "All 2 branches done.");
     for branch in ["one", "two"] {
         assert_eq!(subjects(&env, branch), [branch], "{text}");

@@ -6,7 +6,7 @@ use super::*;
 fn s4_4_the_why_of_a_task_is_in_its_prompt_and_in_the_commit() {
     let mut env = with_plan(TWO);
     let here = agent(&mut env, LEAVES);
-    said(build(&env, &["--branch", "one"]), 0);
+    output_of(build(&env, &["--branch", "one"]), 0);
     let prompt = note(&here, "prompt.one.1");
     has(&prompt, "Because people ask for it.");
     has(&prompt, "- branch: one\n- goal of the branch: The first thing\n");
@@ -29,7 +29,7 @@ fn s4_3_s4_7_a_branch_begins_where_its_section_says() {
     env.git(&["commit", "--quiet", "-m", "dev"]);
     env.git(&["switch", "--quiet", "main"]);
     agent(&mut env, LEAVES);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     assert_eq!(env.git(&["merge-base", "one", "dev"]), env.git(&["rev-parse", "dev"]));
     assert_eq!(env.git(&["merge-base", "two", "main"]), env.git(&["rev-parse", "main"]));
     let files = env.git(&["ls-tree", "--name-only", "one"]);
@@ -46,7 +46,7 @@ fn s4_8_commits_have_the_name_of_the_worktree() {
     std::fs::create_dir_all(&user).unwrap();
     std::fs::write(user.join("config.toml"), "[git.worktree]\nssh_key = \"~/.ssh/bot\"\n").unwrap();
     agent(&mut env, "works; git add -A; git commit -qm mine; echo more > more.txt; done_");
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     let authors = env.git(&["log", "--format=%an <%ae>", "main..one"]);
     assert_eq!(authors, "ralph-bot <bot@example.org>\nralph-bot <bot@example.org>\n");
     let here = worktree(&env, "one").display().to_string();
@@ -71,7 +71,7 @@ fn s4_9_the_plan_is_in_no_commit_even_when_the_agent_commits_it() {
             env.git(&["commit", "--quiet", "-m", "no plan"]);
         }
         agent(&mut env, COMMITS_PLAN);
-        let text = said(build(&env, &[]), 0);
+        let text = output_of(build(&env, &[]), 0);
         has(&text, "ralph removed IMPLEMENTATION_PLAN.md from the session's commits");
         assert_eq!(subjects(&env, "one"), ["Write a", "Write b", "later"], "{text}");
         for commit in env.git(&["rev-list", "main..one", "main..two"]).lines() {
@@ -100,7 +100,7 @@ fn s4_15_a_commit_of_nothing_but_the_plan_is_no_change() {
 git update-index --no-skip-worktree IMPLEMENTATION_PLAN.md; git add IMPLEMENTATION_PLAN.md
 git commit -qm plan; result hm",
     );
-    let text = said(build(&env, &[]), 0);
+    let text = output_of(build(&env, &[]), 0);
     assert_eq!(stops(&env, "one"), ["idle"], "{text}");
     assert!(subjects(&env, "one").is_empty());
     has(&text, "2 iterations without a change");
@@ -114,7 +114,7 @@ fn a_branch_that_was_there_is_taken_up_and_its_commits_stay() {
     env.git(&["commit", "--quiet", "-am", "a person's plan"]);
     env.git(&["switch", "--quiet", "main"]);
     agent(&mut env, COMMITS);
-    let text = said(build(&env, &[]), 0);
+    let text = output_of(build(&env, &[]), 0);
     has(&text, "branch one already exists; ralph continues it");
     assert_eq!(subjects(&env, "one"), ["a person's plan", "Work on one"]);
     has(&env.git(&["show", &format!("one:{PLAN}")]), "Mine");
@@ -139,7 +139,7 @@ works; git update-index --no-skip-worktree IMPLEMENTATION_PLAN.md; echo >> IMPLE
 git add -A; git commit -qm mine; done_",
     );
     let set = format!("git.worktree.signing_key={key}");
-    let text = said(build(&env, &["--branch", "one", "--set", &set]), 0);
+    let text = output_of(build(&env, &["--branch", "one", "--set", &set]), 0);
     let commits = env.git(&["rev-list", "main..one"]);
     assert_eq!(commits.lines().count(), 2, "{text}");
     for commit in commits.lines() {

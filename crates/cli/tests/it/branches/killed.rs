@@ -14,7 +14,7 @@ git update-index --no-skip-worktree IMPLEMENTATION_PLAN.md; git add -f IMPLEMENT
     let ran = build(&env, &[]);
     assert_ne!(ran.code, 0, "{point} was not reached: {}", ran.stderr);
     env.set("RALPH_TEST_CRASH", "");
-    let text = said(env.ralph(&["loop"]), 0);
+    let text = output_of(env.ralph(&["loop"]), 0);
     assert_eq!(ticks(&env), ["Write a", "Write b", "Write c", "Write d"], "{point}: {text}");
     for branch in ["one", "two"] {
         has_not(&changed(&env, branch).join(" "), PLAN);
@@ -64,8 +64,8 @@ fn a_worktree_whose_setup_was_cut_off_is_set_up_again() {
     env.set("RALPH_TEST_CRASH", "worktree-set-up");
     assert_ne!(build(&env, &[]).code, 0);
     env.set("RALPH_TEST_CRASH", "");
-    said(build(&env, &["--max", "1"]), 0);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &["--max", "1"]), 0);
+    output_of(build(&env, &[]), 0);
     assert_eq!(note(&here, "set-up").lines().count(), 2);
     assert_eq!(ticks(&env), ["Work on one"]);
 }

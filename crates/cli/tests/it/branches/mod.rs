@@ -106,7 +106,7 @@ fn build(env: &TestEnv, extra: &[&str]) -> Ran {
 
 /// The run must have ended with this code; what it said.
 #[track_caller]
-fn said(ran: Ran, code: i32) -> String {
+fn output_of(ran: Ran, code: i32) -> String {
     assert_eq!(ran.code, code, "{}", ran.stderr);
     assert_eq!(ran.stdout, "", "a run prints no data");
     assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);

@@ -16,7 +16,7 @@ fn commits_from_boxes_are_on_their_branches_and_the_plan_is_in_none() {
     env.at_level("full", "only level full gives sessions a git directory of their own");
     let here = agent(&mut env, commits::COMMITS_PLAN);
     let notes = format!("sandbox.writable=[{:?}]", here.display().to_string());
-    let text = said(build(&env, &["--set", &notes]), 0);
+    let text = output_of(build(&env, &["--set", &notes]), 0);
     has(&text, "ralph removed IMPLEMENTATION_PLAN.md from the session's commits");
     assert_eq!(subjects(&env, "one"), ["Write a", "Write b", "later"], "{text}");
     assert_eq!(changed(&env, "one"), ["Write-a.txt", "Write-b.txt", "more.txt"]);

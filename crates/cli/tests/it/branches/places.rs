@@ -30,7 +30,7 @@ fn s4_16_s4_17_state_is_kept_for_each_worktree_and_a_killed_call_goes_on() {
     assert_eq!(ticks(&env), ["Write a", "Write c"]);
     has(&env.ralph(&["status"]).success(), "interrupted");
     touch(&env, "agent/go");
-    let text = said(env.ralph(&["loop"]), 0);
+    let text = output_of(env.ralph(&["loop"]), 0);
     assert_eq!(ticks(&env).len(), 4, "{text}");
     // What was cut off is saved under the task that it was for, from its own worktree.
     for branch in ["one", "two"] {
@@ -59,7 +59,7 @@ fn a_second_call_is_refused_with_the_pid_of_the_first() {
     let text = build(&env, &[]).failure(1);
     has(&text, &format!("another run is active in this worktree (pid {})", running.id()));
     touch(&env, "agent/go");
-    said(Ran::end_of(running), 0);
+    output_of(Ran::end_of(running), 0);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn s4_15_cancel_reaches_every_branch_and_those_that_have_not_begun() {
     has(&page, "  one  running  0 of 1 tasks done");
     has(&page, "  two  running  0 of 1 tasks done");
     env.ralph(&["cancel", "--now"]).success();
-    let text = said(Ran::end_of(running), 130);
+    let text = output_of(Ran::end_of(running), 130);
     assert_eq!([stops(&env, "one"), stops(&env, "two")], [["cancelled"], ["cancelled"]]);
     has(&text, "  three  Cancelled  0/1 tasks");
     assert!(!worktree(&env, "three").exists());
@@ -111,13 +111,13 @@ fn the_first_ctrl_c_lets_the_sessions_of_all_branches_end_and_begins_no_other_br
     has(&page, &format!("Stopping after these sessions (pid {})", running.id()));
     has(&page, "  one  stopping after this session  0 of 1 tasks done");
     touch(&env, "agent/go");
-    let text = said(Ran::end_of(running), 130);
+    let text = output_of(Ran::end_of(running), 130);
     has(&text, "Stopping after this session. Press Ctrl-C again to kill it.");
     assert_eq!([stops(&env, "one"), stops(&env, "two")], [["cancelled"], ["cancelled"]]);
     has(&text, "  one    Cancelled  1/1 tasks");
     has(&text, "  three  Cancelled  0/1 tasks");
     assert!(!worktree(&env, "three").exists());
-    said(env.ralph(&["loop"]), 0);
+    output_of(env.ralph(&["loop"]), 0);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn s4_15_the_third_ctrl_c_kills_in_all_branches() {
         wait_for(&env, &format!("agent/asked.{branch}"));
     }
     send_signal("INT", running.id());
-    said(Ran::end_of(running), 130);
+    output_of(Ran::end_of(running), 130);
     assert_eq!([stops(&env, "one"), stops(&env, "two")], [["cancelled"], ["cancelled"]]);
 }
 
@@ -160,7 +160,7 @@ fn a_pause_holds_every_branch_until_it_is_resumed() {
     wait_until("both iterations end", PATIENCE, || ended() == 2);
     assert_eq!(note(&here, "order").lines().count(), 2);
     env.ralph(&["resume"]).success();
-    said(Ran::end_of(running), 0);
+    output_of(Ran::end_of(running), 0);
     assert_eq!(ticks(&env).len(), 4);
 }
 
@@ -170,14 +170,14 @@ fn a_worktree_is_set_up_once_and_again_after_a_failure() {
     let config = "[git.worktree]\nsetup = \"echo setting-up; echo x >> ../../../notes/agent/set-up; test -e ../../../notes/agent/ready\"\n";
     env.write("ralph.toml", config);
     let here = agent(&mut env, LEAVES);
-    let text = said(build(&env, &["--branch", "one"]), 1);
+    let text = output_of(build(&env, &["--branch", "one"]), 1);
     has(&text, "git.worktree.setup exited with code 1; see ");
     assert_eq!(note(&here, "order"), "", "no session in a worktree that is not ready");
     let log = text.split("see ").nth(1).unwrap().lines().next().unwrap();
     assert_eq!(std::fs::read_to_string(log).unwrap(), "setting-up\n");
     touch(&env, "agent/ready");
-    said(build(&env, &["--branch", "one", "--max", "1"]), 0);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &["--branch", "one", "--max", "1"]), 0);
+    output_of(build(&env, &[]), 0);
     assert_eq!(note(&here, "set-up").lines().count(), 3, "one failed, then once for each");
 }
 
@@ -185,10 +185,10 @@ fn a_worktree_is_set_up_once_and_again_after_a_failure() {
 fn worktrees_stay_until_their_branch_is_merged_or_as_it_is_set() {
     let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
     agent(&mut env, COMMITS);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     env.git(&["commit", "--quiet", "-am", "ticks"]);
     env.git(&["merge", "--quiet", "--no-edit", "one"]);
-    let text = said(build(&env, &[]), 0);
+    let text = output_of(build(&env, &[]), 0);
     has(&text, "one is merged: ralph removed its worktree");
     assert!(!worktree(&env, "one").exists() && worktree(&env, "two").exists());
     assert_eq!(env.git(&["branch", "--list", "one"]).trim(), "one", "the branch stays");
@@ -196,10 +196,10 @@ fn worktrees_stay_until_their_branch_is_merged_or_as_it_is_set() {
         let mut env = with_plan(&branches(&[("one", "")]));
         agent(&mut env, COMMITS);
         let set = format!("git.worktree.keep={keep}");
-        said(build(&env, &["--set", &set]), 0);
+        output_of(build(&env, &["--set", &set]), 0);
         assert_eq!(worktree(&env, "one").exists(), stays, "{keep}");
         env.git(&["merge", "--quiet", "one"]);
-        said(build(&env, &["--set", &set]), 0);
+        output_of(build(&env, &["--set", &set]), 0);
         assert_eq!(worktree(&env, "one").exists(), stays, "{keep}");
     }
 }
@@ -211,7 +211,7 @@ fn what_is_dirty_in_the_main_worktree_is_left_alone_and_the_plan_on_disk_counts(
     env.write("README.md", "My draft.\n");
     env.write("scratch.txt", "mine\n");
     agent(&mut env, COMMITS);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     assert_eq!(changed(&env, "one"), ["Work-on-one.txt"]);
     assert_eq!(std::fs::read_to_string(env.repo().join("README.md")).unwrap(), "My draft.\n");
     let status = env.git(&["status", "--porcelain"]);
@@ -223,7 +223,7 @@ fn what_is_dirty_in_the_main_worktree_is_left_alone_and_the_plan_on_disk_counts(
 fn from_the_worktree_of_a_branch_the_main_one_is_named() {
     let mut env = with_plan(&branches(&[("one", "")]));
     agent(&mut env, LEAVES);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     let here = worktree(&env, "one").display().to_string();
     let text = env.ralph(&["-C", &here, "loop", "build"]).failure(1);
     has(&text, "ralph works on branches from there");
@@ -244,7 +244,7 @@ fn a_branch_that_begins_while_the_others_are_paused_waits_too() {
     wait_until("two waits", PATIENCE, || journals(&env).iter().any(paused));
     has_not(&note(&here, "order"), "two");
     env.ralph(&["resume"]).success();
-    said(Ran::end_of(running), 0);
+    output_of(Ran::end_of(running), 0);
     assert_eq!(ticks(&env).len(), 2);
 }
 
@@ -262,7 +262,7 @@ test $b = one && sleep 60; until test -e $here/go; do sleep 0.02; done; done_",
     let id = note(&env.note("agent"), "id.one");
     env.ralph(&["skip", id.trim()]).success();
     touch(&env, "agent/go");
-    said(Ran::end_of(running), 7);
+    output_of(Ran::end_of(running), 7);
     assert_eq!([stops(&env, "one"), stops(&env, "two")], [["blocked"], ["complete"]]);
     let text = env.ralph(&["logs"]).failure(1);
     has(&text, "see the run of a branch: ralph -C ");

@@ -13,14 +13,14 @@ fn s4_1_s4_2_loop_plan_writes_sections_and_loop_build_works_them_off() {
         "if test $b = main; then printf '{text}' > {PLAN}; result '<promise>COMPLETE</promise>'; else {LEAVES}; fi"
     );
     let here = agent(&mut env, &body);
-    said(env.ralph(&["loop", "plan"]), 0);
+    output_of(env.ralph(&["loop", "plan"]), 0);
     assert_eq!(plan(&env), TWO);
     let prompt = note(&here, "prompt.main.1");
     for part in ["## Branch: add-watch-flag", "Goal:", "Base:", "Needs:", "Touches:", PLAN] {
         has(&prompt, part);
     }
     assert_eq!(env.git(&["status", "--porcelain"]), "", "the plan is committed");
-    said(env.ralph(&["loop"]), 0);
+    output_of(env.ralph(&["loop"]), 0);
     assert_eq!(ticks(&env).len(), 4, "bare, it builds");
 }
 
@@ -28,7 +28,7 @@ fn s4_1_s4_2_loop_plan_writes_sections_and_loop_build_works_them_off() {
 fn a_task_of_a_branch_is_undone_in_its_worktree_and_its_box_is_open_again() {
     let mut env = with_plan(TWO);
     agent(&mut env, COMMITS);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     let list: Value = ralph_testkit::data(&env.task(&["list", "--json"]));
     let is_it = |task: &&Value| task["title"] == "Write a";
     let id =
@@ -50,7 +50,7 @@ fn a_plan_that_is_no_plan_of_branches_goes_back_to_the_agent() {
     let body = format!("if test $k = 1; then echo '- [ ] a' > {PLAN}; else printf '## Branch: a\\n- [ ] a\\n' > {PLAN}; fi
 result '<promise>COMPLETE</promise>'");
     let here = agent(&mut env, &body);
-    said(env.ralph(&["loop", "plan"]), 0);
+    output_of(env.ralph(&["loop", "plan"]), 0);
     has(&plan(&env), "## Branch: a");
     has(&note(&here, "prompt.main.2"), "branches plan");
 }
@@ -64,7 +64,7 @@ fn a_tick_in_the_copy_is_a_request_and_red_gates_refuse_it() {
 sed -i 's/- \\[ \\] Work on one/- [x] Work on one/' IMPLEMENTATION_PLAN.md
 cp ../../IMPLEMENTATION_PLAN.md $here/main.$k; cp IMPLEMENTATION_PLAN.md $here/copy.$k; result finished";
     let here = agent(&mut env, body);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     assert_eq!(ticks(&env), ["Work on one"]);
     for session in ["main.1", "main.2"] {
         has(&note(&here, session), "- [ ] Work on one");
@@ -91,7 +91,7 @@ fn what_a_person_writes_into_the_plan_meanwhile_stays_and_ticks_land_beside_it()
         );
     env.write(PLAN, &text);
     touch(&env, "agent/go");
-    said(Ran::end_of(running), 0);
+    output_of(Ran::end_of(running), 0);
     let after = plan(&env);
     has(&after, "A word by a person.");
     has(&after, "- [x] Work on one\n");
@@ -106,7 +106,7 @@ fn a_tick_that_nobody_judged_is_taken_back_wherever_a_session_sets_it() {
     let body = "works
 sed -i 's/\\[ \\] Work on one/[x] Work on one/' ../../IMPLEMENTATION_PLAN.md IMPLEMENTATION_PLAN.md; result ok";
     agent(&mut env, body);
-    let text = said(build(&env, &["--branch", "one", "--max", "1"]), 0);
+    let text = output_of(build(&env, &["--branch", "one", "--max", "1"]), 0);
     has(&text, "ralph reverted the tick of \"Work on one\"");
     has(&plan(&env), "- [ ] Work on one");
 }
@@ -119,7 +119,7 @@ test $b$k = one1 && sed -i 's/^- \\[ \\] Write b$/- [ ] Write b\\n- [x] Write e\
 test $b$k = one1 && sed -i 's/\\[ \\] Write c/[x] Write c/; s/Write d/Write less/' IMPLEMENTATION_PLAN.md
 done_";
     let here = agent(&mut env, body);
-    let text = said(build(&env, &["--sequential"]), 0);
+    let text = output_of(build(&env, &["--sequential"]), 0);
     has(
         &text,
         "the session changed sections of IMPLEMENTATION_PLAN.md that belong to other branches",
@@ -140,7 +140,7 @@ done_";
 fn tasks_keep_their_ids_whichever_branches_are_worked_on() {
     let mut env = with_plan(TWO);
     agent(&mut env, LEAVES);
-    said(build(&env, &["--branch", "two", "--max", "1"]), 0);
+    output_of(build(&env, &["--branch", "two", "--max", "1"]), 0);
     let ids = |env: &TestEnv| -> Vec<(String, String, String)> {
         let listed: Vec<Value> = ralph_testkit::data(&env.task(&["list", "--all", "--json"]));
         let word = |task: &Value, key: &str| task[key].as_str().unwrap().to_owned();
@@ -154,8 +154,8 @@ fn tasks_keep_their_ids_whichever_branches_are_worked_on() {
     let before = ids(&env);
     assert_eq!(before.len(), 2);
     assert!(before.iter().all(|(_, _, branch)| branch == "two"), "{before:?}");
-    said(build(&env, &["--branch", "one"]), 0);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &["--branch", "one"]), 0);
+    output_of(build(&env, &[]), 0);
     let after = ids(&env);
     assert_eq!(after.len(), 4);
     assert!(before.iter().all(|task| after.contains(task)), "{before:?} {after:?}");
@@ -165,7 +165,7 @@ fn tasks_keep_their_ids_whichever_branches_are_worked_on() {
 fn a_branch_that_is_ticked_starts_no_session_and_is_complete() {
     let mut env = with_plan(&TWO.replace("[ ]", "[x]"));
     let here = agent(&mut env, LEAVES);
-    let text = said(build(&env, &[]), 0);
+    let text = output_of(build(&env, &[]), 0);
     has(&text, "All 2 branches done.");
     assert_eq!(note(&here, "order"), "");
     assert!(!env.repo().join(".worktrees").exists());
@@ -176,7 +176,7 @@ fn a_plan_in_a_folder_is_worked_off_by_its_name() {
     let mut env = project(&[]);
     env.write("docs/next.md", branches(&[("one", ""), ("two", "")]));
     agent(&mut env, "works; cp docs/next.md $here/copy.$b; ralph task done $id; result finished");
-    said(env.ralph(&["build", "docs/next.md"]), 0);
+    output_of(env.ralph(&["build", "docs/next.md"]), 0);
     let text = std::fs::read_to_string(env.repo().join("docs/next.md")).unwrap();
     has(&text, "- [x] Work on one");
     has(&text, "- [x] Work on two");
@@ -200,7 +200,7 @@ fn many_branches_and_a_person_write_one_plan_and_every_tick_lands() {
         // As fast as a person saves, and faster.
         std::thread::park_timeout(std::time::Duration::from_millis(200));
     }
-    said(Ran::end_of(running), 0);
+    output_of(Ran::end_of(running), 0);
     let after = plan(&env);
     for name in &names {
         has(&after, &format!("- [x] First of {name}\n- [x] Second of {name}\n"));
@@ -219,14 +219,14 @@ fn a_box_outside_of_every_branch_is_named_and_keeps_the_plan_from_being_complete
     let dry = build(&env, &["--dry-run"]);
     assert_eq!(dry.code, 0);
     has(&dry.stderr, &warning);
-    let printed = said(build(&env, &[]), 7);
+    let printed = output_of(build(&env, &[]), 7);
     has(&printed, &warning);
     has(&printed, &format!("1 branch done, but 1 open checkbox is in no branch ({PLAN}:{line})"));
     assert_eq!(ticks(&env), ["Work on one"]);
     // One branch alone was asked for.
-    has(&said(build(&env, &["--branch", "one"]), 0), "1 branch done.");
+    has(&output_of(build(&env, &["--branch", "one"]), 0), "1 branch done.");
     env.write(PLAN, plan(&env).replace("- [ ] Paint it", "- [-] Paint it"));
-    let printed = said(build(&env, &[]), 0);
+    let printed = output_of(build(&env, &[]), 0);
     has_not(&printed, "Paint it");
     has(&printed, "1 branch done.");
 }
@@ -255,7 +255,7 @@ fn sections_and_boxes_that_are_added_during_a_run_are_worked_on_in_it() {
     ticked("Work on three");
     add("\n## Branch: main\n\n- [ ] Not there\n");
     touch(&env, "agent/go");
-    let text = said(Ran::end_of(running), 1);
+    let text = output_of(Ran::end_of(running), 1);
     has(&text, "3 of 4 branches done");
     has(&text, "IMPLEMENTATION_PLAN.md:");
     assert_eq!(subjects(&env, "three").len(), 1);

@@ -36,7 +36,7 @@ fn s4_3_s4_11_each_finished_branch_gets_one_pull_request() {
     let mut env = with_plan(TWO);
     agent(&mut env, COMMITS);
     let server = remote(&mut env, "git.example");
-    let text = said(build(&env, &[]), 0);
+    let text = output_of(build(&env, &[]), 0);
     let titles = ["one: The first thing", "two: The second thing"];
     let found = pulls(&server);
     assert_eq!(found.iter().map(|pull| pull.2.as_str()).collect::<Vec<_>>(), titles, "{text}");
@@ -57,7 +57,7 @@ fn s4_3_s4_11_each_finished_branch_gets_one_pull_request() {
     let main = env.git(&["ls-remote", "origin", "refs/heads/main"]);
     assert!(main.starts_with(env.git(&["rev-parse", "main"]).trim()), "main is as it was");
     // Again: nothing is left to do, and there is no second pull request.
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     assert_eq!(pulls(&server).len(), 2);
 }
 
@@ -65,7 +65,7 @@ fn s4_3_s4_11_each_finished_branch_gets_one_pull_request() {
 fn s4_11_without_a_way_to_the_server_the_command_to_type_is_told() {
     let mut env = with_plan(TWO);
     agent(&mut env, COMMITS);
-    let text = said(build(&env, &[]), 0);
+    let text = output_of(build(&env, &[]), 0);
     // Each run says it, and the summary of all.
     let prompt = text.matches("not published: there is no remote `origin`").count();
     assert!(prompt >= 4, "{prompt}: {text}");
@@ -83,7 +83,7 @@ fn s4_3_a_pull_request_goes_to_where_its_section_says() {
     env.git(&["branch", "develop"]);
     let server = remote(&mut env, "git.example");
     env.git(&["push", "--quiet", &bare(&env), "develop"]);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     assert_eq!(pulls(&server), [("fix".into(), "develop".into(), "fix: Do fix".into())]);
 }
 
@@ -101,7 +101,7 @@ fn a_branch_that_was_squashed_on_the_server_is_removed_and_not_pushed_again() {
     let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
     agent(&mut env, COMMITS);
     let server = remote(&mut env, "git.example");
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     assert_eq!(pulls(&server).len(), 2);
     for pull in server.pulls() {
         let branch = pull["head"]["ref"].as_str().unwrap().to_owned();
@@ -111,7 +111,7 @@ fn a_branch_that_was_squashed_on_the_server_is_removed_and_not_pushed_again() {
     }
     // One of them has lost its worktree before.
     env.git(&["worktree", "remove", "--force", worktree(&env, "two").to_str().unwrap()]);
-    let text = said(build(&env, &[]), 0);
+    let text = output_of(build(&env, &[]), 0);
     for branch in ["one", "two"] {
         has(&text, &format!("{branch} is merged (https://"));
         assert_eq!(env.git(&["branch", "--list", branch]), "", "{text}");
@@ -119,7 +119,7 @@ fn a_branch_that_was_squashed_on_the_server_is_removed_and_not_pushed_again() {
         assert_eq!(at_remote(&env, &["for-each-ref", &format!("refs/heads/{branch}")]), "");
     }
     assert_eq!(pulls(&server).len(), 2, "no second pull request");
-    let text = said(build(&env, &[]), 0);
+    let text = output_of(build(&env, &[]), 0);
     assert!(!text.contains("is merged"), "{text}");
 }
 
@@ -140,7 +140,7 @@ fn a_branch_that_only_the_remote_has_is_continued_from_there() {
     env.git(&["push", "--quiet", &bare(&env), "one"]);
     env.git(&["switch", "--quiet", "main"]);
     env.git(&["branch", "--quiet", "-D", "one"]);
-    let text = said(build(&env, &[]), 0);
+    let text = output_of(build(&env, &[]), 0);
     has(&text, "branch one already exists on origin; ralph continues it");
     env.git(&["merge-base", "--is-ancestor", &theirs, "one"]);
     assert_eq!(at_remote(&env, &["rev-parse", "one"]), env.git(&["rev-parse", "one"]));
@@ -159,7 +159,7 @@ fn a_plan_that_only_the_local_base_has_is_in_no_pull_request() {
         env.write(PLAN, branches(&[("one", ""), ("two", "Base: main")]));
         env.git(&["add", "-A"]);
         env.git(&["commit", "--quiet", "-m", "plan: written"]);
-        let text = said(build(&env, set), 0);
+        let text = output_of(build(&env, set), 0);
         assert!(!text.contains("push main first"), "only the plan is missing there: {text}");
         assert_eq!(pulls(&server).len(), 2, "{text}");
         for branch in ["one", "two"] {
@@ -183,19 +183,19 @@ fn a_branch_that_could_not_be_published_is_tried_again_without_its_worktree() {
     std::fs::write(&hook, "#!/bin/sh\necho 'Not on Sundays.' >&2\nexit 1\n").unwrap();
     std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
     let never = ["--set", "git.worktree.keep=never"];
-    let text = said(build(&env, &never), 0);
+    let text = output_of(build(&env, &never), 0);
     has(&text, "1 branch done, but 1 is not published; to retry: ralph loop");
     assert!(!worktree(&env, "one").exists() && pulls(&server).is_empty(), "{text}");
     // Still in the way: still said.
-    let text = said(build(&env, &never), 0);
+    let text = output_of(build(&env, &never), 0);
     has(&text, "one is not published yet");
     has(&text, "but 1 is not published");
     std::fs::remove_file(&hook).unwrap();
-    let text = said(build(&env, &never), 0);
+    let text = output_of(build(&env, &never), 0);
     has(&text, "ralph retries");
     has(&text, "opened https://");
     assert_eq!(pulls(&server).len(), 1);
-    let text = said(build(&env, &never), 0);
+    let text = output_of(build(&env, &never), 0);
     assert!(!text.contains("not published"), "{text}");
 }
 
@@ -226,7 +226,7 @@ fn s4_5_s4_8_s4_11_many_branches_with_the_real_agent_and_a_pull_request_each() {
     env.git(&["add", "-A"]);
     env.git(&["commit", "--quiet", "-m", "plan"]);
     let server = remote(&mut env, "git.example");
-    let text = said(env.ralph(&["loop", "build"]), 0);
+    let text = output_of(env.ralph(&["loop", "build"]), 0);
     has(&text, &format!("All {lanes} branches done."));
     let found = pulls(&server);
     assert_eq!(found.len(), lanes, "{found:?}\n{text}");
@@ -260,7 +260,7 @@ fn s4_5_s4_8_s4_11_many_branches_with_the_real_agent_and_a_pull_request_each() {
     }
     env.git(&["push", "--quiet", &bare(&env), "main"]);
     env.git(&["fetch", "--quiet", &bare(&env), "main:refs/remotes/origin/main"]);
-    said(env.ralph(&["loop", "build"]), 0);
+    output_of(env.ralph(&["loop", "build"]), 0);
     assert!(!env.repo().join(".worktrees").exists(), "merged branches have no worktree");
     assert_eq!(pulls(&server).len(), lanes);
 }

@@ -6,7 +6,7 @@ use super::*;
 fn s4_5_s4_6_s4_10_s4_12_all_branches_are_built_and_a_summary_says_so() {
     let mut env = with_plan(TWO);
     agent(&mut env, COMMITS);
-    let text = said(build(&env, &[]), 0);
+    let text = output_of(build(&env, &[]), 0);
     assert_eq!(subjects(&env, "one"), ["Write a", "Write b"], "{text}");
     assert_eq!(subjects(&env, "two"), ["Write c", "Write d"]);
     assert_eq!(ticks(&env), ["Write a", "Write b", "Write c", "Write d"]);
@@ -53,7 +53,7 @@ works; done_";
 fn s4_5_s4_10_sessions_of_two_branches_meet() {
     let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
     agent(&mut env, MEETS);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     assert_eq!(ticks(&env).len(), 2);
 }
 
@@ -61,7 +61,7 @@ fn s4_5_s4_10_sessions_of_two_branches_meet() {
 fn s4_5_a_set_number_of_jobs_holds_for_branches_too() {
     let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
     agent(&mut env, LEAVES);
-    said(build(&env, &["--set", "loop.jobs=1"]), 0);
+    output_of(build(&env, &["--set", "loop.jobs=1"]), 0);
     one_after_the_other(&env, "one", "two");
 }
 
@@ -70,7 +70,7 @@ fn s4_5_sequential_is_one_branch_at_a_time_still_in_worktrees() {
     for arguments in [&["--sequential"][..], &["-j", "1"]] {
         let mut env = with_plan(TWO);
         let here = agent(&mut env, LEAVES);
-        said(build(&env, arguments), 0);
+        output_of(build(&env, arguments), 0);
         one_after_the_other(&env, "one", "two");
         assert_eq!(
             note(&here, "order"),
@@ -87,7 +87,7 @@ fn a_branch_begins_after_those_it_needs_and_from_their_work() {
         branches(&[("last", "Needs: first"), ("first", ""), ("other", "Needs: first\nBase: main")]);
     let mut env = with_plan(&plan);
     agent(&mut env, COMMITS);
-    let text = said(build(&env, &[]), 0);
+    let text = output_of(build(&env, &[]), 0);
     one_after_the_other(&env, "first", "last");
     one_after_the_other(&env, "first", "other");
     assert_eq!(subjects(&env, "last"), ["Work on first", "Work on last"], "{text}");
@@ -104,7 +104,7 @@ fn a_branch_whose_need_is_not_complete_is_blocked() {
     ]);
     let mut env = with_plan(&plan);
     let here = agent(&mut env, "test $b = first && { result hm; exit; }; works; done_");
-    let text = said(build(&env, &[]), 7);
+    let text = output_of(build(&env, &[]), 7);
     has(&text, "  second  Blocked   0/1 tasks  0 commits  it needs first, which is not complete");
     has(&text, "  third   Blocked   0/1 tasks  0 commits  it needs second, which is not complete");
     has(&text, "1 of 4 branches done; to continue: ralph loop");
@@ -113,7 +113,7 @@ fn a_branch_whose_need_is_not_complete_is_blocked() {
     assert_eq!(ticks(&env), ["Work on free"]);
     // Once it is done, the others follow.
     agent(&mut env, LEAVES);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     assert_eq!(ticks(&env).len(), 4);
 }
 
@@ -122,7 +122,7 @@ fn branches_that_touch_the_same_files_are_not_worked_on_together() {
     let plan = branches(&[("one", "Touches: src/**"), ("two", "Touches: src/x.rs, docs/")]);
     let mut env = with_plan(&plan);
     agent(&mut env, LEAVES);
-    said(build(&env, &[]), 0);
+    output_of(build(&env, &[]), 0);
     one_after_the_other(&env, "one", "two");
 }
 
@@ -137,22 +137,22 @@ failing) result '<promise>FAILURE</promise>';;
 broken) echo nonsense >&2; exit 3;;
 esac";
     agent(&mut env, body);
-    let text = said(build(&env, &[]), 4);
+    let text = output_of(build(&env, &[]), 4);
     for (branch, stop) in
         [("good", "complete"), ("idle", "idle"), ("failing", "failure"), ("broken", "breaker")]
     {
         assert_eq!(stops(&env, branch), [stop], "{text}");
     }
-    said(build(&env, &["--branch", "failing"]), 6);
-    said(build(&env, &["--branch", "idle"]), 0);
-    said(build(&env, &["--branch", "idle", "--strict-exit"]), 9);
+    output_of(build(&env, &["--branch", "failing"]), 6);
+    output_of(build(&env, &["--branch", "idle"]), 0);
+    output_of(build(&env, &["--branch", "idle", "--strict-exit"]), 9);
 }
 
 #[test]
 fn one_branch_alone_is_worked_on_where_it_is_named() {
     let mut env = with_plan(TWO);
     let here = agent(&mut env, LEAVES);
-    let text = said(build(&env, &["--branch", "two"]), 0);
+    let text = output_of(build(&env, &["--branch", "two"]), 0);
     has(&text, "1 branch done.");
     assert_eq!(ticks(&env), ["Write c", "Write d"]);
     has_not(&note(&here, "order"), "one");
@@ -160,7 +160,7 @@ fn one_branch_alone_is_worked_on_where_it_is_named() {
     has(&text, "the plan has no branch twos");
     has(&text, "did you mean two?");
     // `ralph build` is the same loop.
-    said(env.ralph(&["build", "--branch", "one"]), 0);
+    output_of(env.ralph(&["build", "--branch", "one"]), 0);
     assert_eq!(ticks(&env).len(), 4);
 }
 
@@ -168,7 +168,7 @@ fn one_branch_alone_is_worked_on_where_it_is_named() {
 fn all_branches_spend_from_one_budget() {
     let mut env = with_plan(TWO);
     agent(&mut env, LEAVES);
-    let text = said(build(&env, &["--sequential", "--budget", "0.015"]), 8);
+    let text = output_of(build(&env, &["--sequential", "--budget", "0.015"]), 8);
     assert_eq!(stops(&env, "one"), ["complete"], "{text}");
     assert_eq!(stops(&env, "two"), ["budget"]);
     has(&text, "money for this run: $0.02 of $0.02");

@@ -9,22 +9,22 @@ use super::*;
 /// A run of one counted session, which must leave the task open; what it said.
 #[track_caller]
 fn comes_back(env: &ClaudeEnv, outcome: &str, retries: u32, arguments: &[&str]) -> String {
-    let said = said(env.build(&[&["1"], arguments].concat()), 0);
-    assert_eq!(outcomes(env, "a"), [outcome], "{said}");
+    let output = output_of(env.build(&[&["1"], arguments].concat()), 0);
+    assert_eq!(outcomes(env, "a"), [outcome], "{output}");
     let task = shown(env, "a");
     assert_eq!((&task["status"], &task["assignee"]), (&json!("open"), &json!(null)), "{task}");
     assert_eq!(task["retry_count"], retries, "{task}");
-    assert_eq!(facts(env, "run_ended")[0]["outcome"]["iterations"], 1, "{said}");
+    assert_eq!(facts(env, "run_ended")[0]["outcome"]["iterations"], 1, "{output}");
     assert_eq!(processes(env), [""; 0]);
-    said
+    output
 }
 
 #[test]
 fn a_short_rate_limit_is_the_agents_own_affair() {
     let turns = [vec![Turn::rate_limited().retry_after(1).times(2)], good_session().into()];
     let Some(env) = session(turns.concat()) else { return };
-    let said = said(env.build(&["--once"]), 0);
-    has(&said, "✓ done     a");
+    let output = output_of(env.build(&["--once"]), 0);
+    has(&output, "✓ done     a");
     assert_eq!(facts(&env, "wait_started").len(), 0);
     assert_eq!(env.sessions_seen().len(), 1);
 }
@@ -39,8 +39,8 @@ fn waits(turn: Turn, class: &str, words: &str) -> Option<()> {
     let wait = facts(&env, "wait_started").remove(1);
     assert_eq!((&wait["why"], &wait["class"]), (&json!("limit"), &json!(class.replace('-', "_"))));
     send_signal("INT", run.id());
-    let said = said(Ran::end_of(run), 130);
-    has(&said, &format!("waiting    {words} (2 times in a row), until "));
+    let output = output_of(Ran::end_of(run), 130);
+    has(&output, &format!("waiting    {words} (2 times in a row), until "));
     assert_eq!(env.sessions_seen().len(), 2);
     assert_eq!(outcomes(&env, "a"), [class, class]);
     let task = shown(&env, "a");
@@ -72,9 +72,9 @@ fn a_connection_that_stays_lost_is_waited_out_and_counts_for_nothing() {
 fn after_an_overload_the_work_goes_on_where_it_was_and_the_agent_is_not_told() {
     let script = Script::new().session([Turn::overloaded().for_ever()]).session(good_session());
     let Some(mut env) = playing(script) else { return };
-    let said = said(env.retries(0).build(&["--once"]), 0);
+    let output = output_of(env.retries(0).build(&["--once"]), 0);
     has_not(&prompt(&openings(&env)[1]), "overload");
-    has(&said, "the provider is overloaded");
+    has(&output, "the provider is overloaded");
     assert_eq!(outcomes(&env, "a"), ["overload", "done"]);
     assert_eq!(shown(&env, "a")["retry_count"], 0);
 }
@@ -89,7 +89,7 @@ fn a_usage_window_without_a_known_end_is_looked_at_again_much_later() {
     let moment = |name: &str| ralph_core::Timestamp::parse(wait[name].as_str().unwrap()).unwrap();
     assert_eq!(moment("until").millis_since(moment("at")), 60_000, "{wait}");
     send_signal("INT", run.id());
-    has(&said(Ran::end_of(run), 130), "usage limit");
+    has(&output_of(Ran::end_of(run), 130), "usage limit");
     assert_eq!(shown(&env, "a")["retry_count"], 0);
 }
 
@@ -102,9 +102,9 @@ fn what_no_retry_mends_stops_the_run_and_says_what_to_do() {
         (Turn::error(404), "unknown-model", "--model"),
     ] {
         let Some(mut env) = session([turn.for_ever()]) else { return };
-        let said = said(env.retries(0).build(&[]), 4);
-        has(&said, remedy);
-        has(&said, "✗ Stopped: ");
+        let output = output_of(env.retries(0).build(&[]), 4);
+        has(&output, remedy);
+        has(&output, "✗ Stopped: ");
         assert_eq!(outcomes(&env, "a"), [outcome]);
         let task = shown(&env, "a");
         assert_eq!((&task["status"], &task["retry_count"]), (&json!("open"), &json!(0)));
@@ -115,11 +115,11 @@ fn what_no_retry_mends_stops_the_run_and_says_what_to_do() {
 /// A run on a task that no retry can help: it waits for the user after so many sessions, exit 7.
 #[track_caller]
 fn parks(env: &ClaudeEnv, sessions: usize, outcome: &str, cause: &str) {
-    let said = said(env.build(&[]), 7);
-    has(&said, cause);
-    has(&said, "ralph retry a");
-    assert_eq!(outcomes(env, "a"), vec![outcome; sessions], "{said}");
-    assert_eq!(shown(env, "a")["status"], json!("waiting"), "{said}");
+    let output = output_of(env.build(&[]), 7);
+    has(&output, cause);
+    has(&output, "ralph retry a");
+    assert_eq!(outcomes(env, "a"), vec![outcome; sessions], "{output}");
+    assert_eq!(shown(env, "a")["status"], json!("waiting"), "{output}");
     assert_eq!(env.sessions_seen().len(), sessions);
 }
 
@@ -145,9 +145,9 @@ fn the_same_refusal_twice_parks_the_task() {
 #[test]
 fn a_login_that_is_refused_ends_the_run_in_seconds() {
     let Some(env) = session([Turn::unauthorized().for_ever()]) else { return };
-    let said = said(env.build(&[]), 4);
-    has(&said, "✗ Stopped: the agent is not logged in");
-    has(&said, "Next: claude\n");
+    let output = output_of(env.build(&[]), 4);
+    has(&output, "✗ Stopped: the agent is not logged in");
+    has(&output, "Next: claude\n");
     let session = facts(&env, "session_ended").remove(0);
     let took = session["report"]["duration_ms"].as_u64().unwrap();
     assert!(took < 20_000, "the agent's own retries take half a minute: {took} ms");
@@ -157,15 +157,15 @@ fn a_login_that_is_refused_ends_the_run_in_seconds() {
 fn a_stream_that_is_cut_once_does_not_matter() {
     let [work, end] = good_session();
     let Some(env) = session([work, Turn::text("Hal").then_cut(), end]) else { return };
-    said(env.build(&[]), 0);
+    output_of(env.build(&[]), 0);
     assert_eq!(outcomes(&env, "a"), ["done"]);
 }
 
 #[test]
 fn a_model_that_falls_silent_is_not_waited_for_for_ever() {
     let Some(env) = session([commits(), Turn::silent()]) else { return };
-    let said = comes_back(&env, "hang", 1, &["--set", "agent.silence=10s"]);
-    has(&said, "the agent stopped responding");
+    let output = comes_back(&env, "hang", 1, &["--set", "agent.silence=10s"]);
+    has(&output, "the agent stopped responding");
     // What was committed is kept, on the branch or saved, and nobody called it done.
     has(&env.git(&["log", "--all", "--format=%s"]), "Greet the world\n");
     assert_eq!(shown(&env, "a")["evidence"], json!([]));
@@ -174,8 +174,8 @@ fn a_model_that_falls_silent_is_not_waited_for_for_ever() {
 #[test]
 fn a_session_that_takes_too_long_is_ended() {
     let Some(env) = session([Turn::bash("echo half > hello.txt; exec sleep 300")]) else { return };
-    let said = comes_back(&env, "timeout", 1, &["--timeout", "12s", "--set", "agent.grace=3s"]);
-    has(&said, "the session timed out");
+    let output = comes_back(&env, "timeout", 1, &["--timeout", "12s", "--set", "agent.grace=3s"]);
+    has(&output, "the session timed out");
     assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:hello.txt"]), "half\n");
 }
 
@@ -183,8 +183,8 @@ fn a_session_that_takes_too_long_is_ended() {
 fn a_tool_that_is_not_allowed_is_named() {
     let turns = [Turn::bash("touch hello.txt"), Turn::text("I may not.")];
     let Some(env) = session(turns) else { return };
-    let said = comes_back(&env, "no-signal", 0, &["--allow", "Read,Glob"]);
-    has(&said, "warning    tools denied to the agent: Bash");
+    let output = comes_back(&env, "no-signal", 0, &["--allow", "Read,Glob"]);
+    has(&output, "warning    tools denied to the agent: Bash");
     assert!(!env.repo().join("hello.txt").exists());
 }
 
@@ -214,7 +214,7 @@ fn s1_50_an_agent_that_dies_is_followed_by_another() {
         .session([Turn::bash("echo half > hello.txt; kill -9 $PPID; sleep 60")])
         .session([Turn::bash("grep half hello.txt"), commits(), Turn::text(DONE)]);
     let Some(env) = playing(script) else { return };
-    has(&said(env.build(&[]), 0), "the agent crashed");
+    has(&output_of(env.build(&[]), 0), "the agent crashed");
     assert_eq!(outcomes(&env, "a"), ["crash", "done"]);
     assert_eq!(shown(&env, "a")["retry_count"], 0, "the graph does not count a crash");
     assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:hello.txt"]), "half\n");

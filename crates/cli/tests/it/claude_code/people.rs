@@ -9,7 +9,7 @@ use super::*;
 fn s1_5_a_question_blocks_the_run_and_its_answer_is_in_the_next_prompt() {
     let question = Turn::text("<question>Which world, old or new?</question>");
     let Some(env) = session([question]) else { return };
-    let blocked = said(env.build(&[]), 7);
+    let blocked = output_of(env.build(&[]), 7);
     has(&blocked, "? waiting  a  Which world, old or new?");
     has(&blocked, "Stopped: nothing is ready");
     let summary = blocked.split("Stopped: ").nth(1).unwrap();
@@ -21,12 +21,12 @@ fn s1_5_a_question_blocks_the_run_and_its_answer_is_in_the_next_prompt() {
     has(&env.ralph(&["answer"]).success(), "Which world, old or new?");
 
     // Nothing is ready: no request is made for nothing.
-    said(env.build(&[]), 7);
+    output_of(env.build(&[]), 7);
     assert_eq!(env.server().requests().len(), 1);
 
     env.ralph(&["answer", &id, "The brave new one."]).success();
     env.play(Script::new().session(good_session()));
-    said(env.build(&[]), 0);
+    output_of(env.build(&[]), 0);
     let second = prompt(&openings(&env)[1]);
     has(&second, "Which world, old or new?");
     has(&second, "The brave new one.");
@@ -42,7 +42,7 @@ fn while_one_task_waits_for_a_person_the_loop_does_another() {
         .session_for("b", [Turn::bash("echo b > b.txt"), Turn::text(DONE)]);
     let Some(env) = playing(script) else { return };
     env.task(&["add", "Another", "--id", "b"]);
-    said(env.build(&[]), 7);
+    output_of(env.build(&[]), 7);
     assert_eq!(shown(&env, "a")["status"], "waiting");
     assert_eq!(shown(&env, "b")["status"], "done");
 }
@@ -62,7 +62,7 @@ fn a_request_by_command_is_judged_like_a_signal_and_a_note_reaches_the_next_sess
         .session([Turn::bash("echo hello > hello.txt; ralph task done a"), Turn::text("Again.")]);
     let Some(env) = playing(script) else { return };
     gate(&env, "grep -qx hello hello.txt || { echo 'FAILED: misspelt greeting'; exit 3; }");
-    said(env.build(&[]), 0);
+    output_of(env.build(&[]), 0);
 
     let sessions = env.sessions_seen();
     let results = sessions[0].last().unwrap().tool_results();
@@ -85,7 +85,7 @@ fn a_session_touches_no_task_but_its_own_and_starts_no_run() {
     ];
     let Some(env) = session(turns) else { return };
     env.task(&["add", "Not yours", "--id", "b", "-p", "9"]);
-    said(env.build(&["1"]), 0);
+    output_of(env.build(&["1"]), 0);
     let results = env.sessions_seen()[0].last().unwrap().tool_results();
     assert!(results[0].1, "{results:?}");
     has(&results[1].0, "a session cannot start another run");
@@ -111,7 +111,7 @@ fn s0_18_the_hooks_that_init_installs_run_and_are_harmless() {
     std::fs::write(&settings, noting).unwrap();
     env.git(&["add", "."]);
     env.git(&["commit", "--quiet", "--message", "init"]);
-    said(env.build(&[]), 0);
+    output_of(env.build(&[]), 0);
     let ended = std::fs::read_to_string(note).unwrap();
     assert_eq!(ended, "0 a\n0 a\n");
     assert_eq!(outcomes(&env, "a"), ["no-signal", "done"]);
@@ -126,7 +126,7 @@ fn a_context_that_is_full_ends_the_session_and_costs_a_try() {
     env.ralph(&["init"]).success();
     env.git(&["add", "."]);
     env.git(&["commit", "--quiet", "--message", "init"]);
-    said(env.build(&[]), 0);
+    output_of(env.build(&[]), 0);
     has(&prompt(&openings(&env)[1]), "> context limit reached");
     assert_eq!(outcomes(&env, "a"), ["max-turns", "done"]);
     assert_eq!(shown(&env, "a")["retry_count"], 1);

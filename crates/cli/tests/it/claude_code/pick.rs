@@ -43,8 +43,8 @@ fn s0_1_s0_4_s0_6_s0_11_the_agent_picks_from_the_peek_and_its_done_is_judged() {
         ]);
     let Some(env) = initialized(script) else { return };
     let peek = env.task(&["peek", "-n", "10"]);
-    let said = said(pick(&env, &[]), 0);
-    has(&said, "tasks done.");
+    let output = output_of(pick(&env, &[]), 0);
+    has(&output, "tasks done.");
     let openings = openings(&env);
     assert_eq!(openings.len(), 2);
     // The skill of `ralph init` has the snapshot in its place, byte for byte.
@@ -71,7 +71,7 @@ fn s0_7_s0_8_s0_9_a_session_that_leaves_its_claims_fails_them_all_and_no_others(
     env.task(&["add", "Somebody else's", "--id", "c"]);
     env.task_as("other", &["claim", "c"]).success();
     // `init` has unfinished plans end with a code of their own.
-    said(pick(&env, &["1"]), 9);
+    output_of(pick(&env, &["1"]), 9);
     for id in ["a", "b"] {
         let task = shown(&env, id);
         assert_eq!((&task["status"], &task["retry_count"]), (&json!("open"), &json!(1)));
@@ -85,7 +85,7 @@ fn s0_7_s0_8_s0_9_a_session_that_leaves_its_claims_fails_them_all_and_no_others(
 fn s0_18_the_hook_speaks_first_where_it_is_installed() {
     let script = Script::new().session([claims("a"), Turn::text("Bye.")]);
     let Some(env) = initialized(script) else { return };
-    said(pick(&env, &["1"]), 9);
+    output_of(pick(&env, &["1"]), 9);
     let task = shown(&env, "a");
     assert_eq!((&task["status"], &task["retry_count"]), (&json!("open"), &json!(1)));
     assert_eq!(task["reason"], "session ended unexpectedly", "{task}");
@@ -97,7 +97,7 @@ fn a_limit_or_a_question_is_not_turned_into_a_failure_by_the_hook() {
         .session([claims("a"), Turn::overloaded().for_ever()])
         .session([claims("a"), Turn::text("<question>Which world?</question>")]);
     let Some(mut env) = initialized(script) else { return };
-    said(pick(env.retries(0), &["1"]), 9);
+    output_of(pick(env.retries(0), &["1"]), 9);
     assert_eq!(outcomes(&env, "a"), ["overload", "question"]);
     let task = shown(&env, "a");
     assert_eq!((&task["status"], &task["retry_count"]), (&json!("waiting"), &json!(0)), "{task}");
@@ -113,7 +113,7 @@ fn a_run_that_is_stopped_by_ctrl_c_is_not_turned_into_a_failure_by_the_hook() {
     send_signal("INT", run.id());
     wait_for_fact(&env, "control_received");
     send_signal("INT", run.id());
-    said(Ran::end_of(run), 130);
+    output_of(Ran::end_of(run), 130);
     let task = shown(&env, "a");
     assert_eq!((&task["status"], &task["retry_count"]), (&json!("open"), &json!(0)), "{task}");
     assert_eq!(outcomes(&env, "a"), ["cancelled"]);
@@ -124,11 +124,11 @@ fn a_run_that_is_stopped_by_ctrl_c_is_not_turned_into_a_failure_by_the_hook() {
 #[test]
 fn s0_2_an_empty_peek_ends_the_run_without_a_request() {
     let Some(env) = ClaudeEnv::new(RALPH, Script::new()) else { return };
-    said(pick(&env, &[]), 0);
+    output_of(pick(&env, &[]), 0);
     env.task(&["add", "First", "--id", "a"]);
     env.task(&["claim", "a"]);
     env.task(&["done", "a"]);
-    said(pick(&env, &[]), 0);
+    output_of(pick(&env, &[]), 0);
     assert_eq!(env.server().requests().len(), 0);
 }
 
@@ -142,7 +142,7 @@ fn with_only_claims_of_others_the_run_waits_for_them_without_a_request() {
     assert_eq!(wait["why"], "others", "{wait}");
     assert_eq!(env.server().requests().len(), began);
     // The lease ends, and nobody says so.
-    said(Ran::end_of(run), 0);
+    output_of(Ran::end_of(run), 0);
     let opened = facts(&env, "iteration_started").remove(0);
     let moment = |text: &Value| ralph_core::Timestamp::parse(text.as_str().unwrap()).unwrap();
     assert!(moment(&opened["at"]) >= moment(&wait["until"]), "{opened} {wait}");
@@ -157,6 +157,6 @@ fn when_others_finish_the_last_task_the_run_ends_without_a_request() {
     let run = start(&env, &["--preset", "pick"]);
     wait_for_fact(&env, "wait_started");
     env.task_as("other", &["done", "a"]).success();
-    has(&said(Ran::end_of(run), 0), "another agent has claimed the last open task");
+    has(&output_of(Ran::end_of(run), 0), "another agent has claimed the last open task");
     assert_eq!(env.server().requests().len(), 0);
 }

@@ -22,8 +22,8 @@ fn long_process(env: &ClaudeEnv) {
 /// What must be true of a run that was stopped in a tool call; then the next run finishes the work.
 #[track_caller]
 fn is_stopped_and_goes_on(env: &ClaudeEnv, run: Child) {
-    let said = said(Ran::end_of(run), 130);
-    has(&said, "Stopped: cancelled.");
+    let output = output_of(Ran::end_of(run), 130);
+    has(&output, "Stopped: cancelled.");
     assert_eq!(processes(env), [""; 0]);
     let task = shown(env, "a");
     assert_eq!((&task["status"], &task["assignee"]), (&json!("open"), &json!(null)), "{task}");
@@ -107,12 +107,12 @@ fn a_child_in_the_background_is_gone_after_the_session() {
     ];
     let Some(mut env) = session(turns) else { return };
     env.without_sandbox("a sandbox ends with all its processes, and none is counted");
-    let said = said(env.build(&[]), 0);
+    let output = output_of(env.build(&[]), 0);
     for file in ["pid", "pid2"] {
         let pid = std::fs::read_to_string(env.note(file)).unwrap();
         assert!(!PathBuf::from("/proc").join(pid.trim()).exists(), "{pid}");
     }
     assert_eq!(processes(&env), [""; 0]);
-    has(&said, "killed 2 processes that the session left running");
+    has(&output, "killed 2 processes that the session left running");
     assert_eq!(outcomes(&env, "a"), ["done"]);
 }

@@ -20,8 +20,8 @@ fn verified(script: Script) -> Option<ClaudeEnv> {
 #[test]
 fn s1_42_s1_44_claude_code_verifies_what_claude_code_built() {
     let Some(env) = verified(Script::new().session(good_session()).session(pass())) else { return };
-    let said = said(env.build(&["--once"]), 0);
-    has(&said, "✓ verifier");
+    let output = output_of(env.build(&["--once"]), 0);
+    has(&output, "✓ verifier");
     let seen = openings(&env);
     assert_eq!(seen.len(), 2);
     has(&seen[1].system_text(), "You are the verifier of a loop");
@@ -50,7 +50,7 @@ fn s1_45_a_verifier_that_fails_twice_then_passes() {
         ])
         .session(pass());
     let Some(env) = verified(script) else { return };
-    said(env.build(&[]), 0);
+    output_of(env.build(&[]), 0);
     assert_eq!(outcomes(&env, "a"), ["red", "red", "done"]);
     let seen = openings(&env);
     has(&prompt(&seen[2]), "the greeting has no exclamation mark");
@@ -66,7 +66,7 @@ fn s1_43_a_verifier_that_crashes_is_a_fail() {
         .session([Turn::text(DONE)])
         .session(pass());
     let Some(env) = verified(script) else { return };
-    said(env.build(&[]), 0);
+    output_of(env.build(&[]), 0);
     assert_eq!(outcomes(&env, "a"), ["red", "done"]);
     has(
         &prompt(&openings(&env)[2]),
@@ -84,7 +84,7 @@ fn s1_42_a_verifier_may_not_edit() {
     let Some(env) = verified(Script::new().session(good_session()).session(meddling)) else {
         return;
     };
-    said(env.build(&["--once"]), 0);
+    output_of(env.build(&["--once"]), 0);
     let results = env.sessions_seen()[1][1].tool_results();
     assert!(results[0].1, "refused: {results:?}");
     assert_eq!(shown(&env, "a")["status"], "done");
@@ -98,8 +98,8 @@ fn a_limit_that_the_verifier_meets_is_waited_out() {
         .session(pass());
     let Some(mut env) = verified(script) else { return };
     env.retries(0);
-    let said = said(env.build(&[]), 0);
-    has(&said, "the provider is overloaded");
+    let output = output_of(env.build(&[]), 0);
+    has(&output, "the provider is overloaded");
     assert_eq!(outcomes(&env, "a"), ["done"]);
     assert_eq!(shown(&env, "a")["retry_count"], 0);
 }
@@ -115,7 +115,7 @@ fn a_usage_window_that_the_verifier_meets_costs_nothing() {
     let wait = wait_for_fact(&env, "wait_started");
     assert_eq!(wait["class"], "usage_window", "{wait}");
     ralph_testkit::send_signal("INT", run.id());
-    has(&said(Ran::end_of(run), 130), "usage limit");
+    has(&output_of(Ran::end_of(run), 130), "usage limit");
     let task = shown(&env, "a");
     assert_eq!((&task["status"], &task["retry_count"]), (&"open".into(), &0.into()));
 }
@@ -132,7 +132,7 @@ fn done_with_a_red_gate_with_no_change_and_after_deleting_the_test() {
     let Some(env) = verified(script) else { return };
     env.write("tests/hello.sh", "grep -q hello hello.txt\n");
     gate(&env, "for test in tests/*.sh; do test ! -e $test || sh $test || exit 1; done");
-    said(env.build(&["3"]), 0);
+    output_of(env.build(&["3"]), 0);
     assert_eq!(outcomes(&env, "a"), ["red", "red", "red"]);
     let text = prompt(&openings(&env)[3]);
     has(&text, "deleted file mode");
@@ -174,8 +174,8 @@ fn a_verifier_hears_nothing_of_what_the_session_or_the_judged_tree_wants_it_to_d
     for task in ["a", "b"] {
         env.task(&["add", task, "--id", task]);
     }
-    let said = env.build(&["--task", "a"]);
-    assert_eq!(said.code, 0, "{}", said.stderr);
+    let output = env.build(&["--task", "a"]);
+    assert_eq!(output.code, 0, "{}", output.stderr);
     let seen = env.sessions_seen();
     has(&seen[1][0].system_text(), "You are the verifier of a loop");
     assert_eq!(seen[1].len(), 3, "it looked at two files");

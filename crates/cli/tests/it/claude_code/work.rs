@@ -16,13 +16,13 @@ fn s1_34_work_that_is_judged_green_is_done_with_all_that_proves_it() {
         Turn::thinking("That is all.").and_text(DONE),
     ]));
     gate(&env, "echo looked; grep hello hello.txt");
-    let said = said(env.build(&[]), 0);
+    let output = output_of(env.build(&[]), 0);
     for part in
         ["1 of 1 done", "✓ done     a", "✓ check", "→ Write", "→ Bash", "The task is done.", "cost"]
     {
-        has(&said, part);
+        has(&output, part);
     }
-    has_not(&said, "warning");
+    has_not(&output, "warning");
 
     assert_eq!(env.git(&["log", "--format=%s"]), "Greet the world\ngate\nstart\n");
     assert_eq!(env.git(&["status", "--short"]), "");
@@ -88,8 +88,8 @@ fn work_that_was_left_uncommitted_is_committed_by_the_loop() {
         Script::new()
             .session([Turn::write(env.repo().join("hello.txt"), "hello\n"), Turn::text(DONE)]),
     );
-    let said = said(env.build(&[]), 0);
-    has(&said, "no gates: work is accepted unchecked");
+    let output = output_of(env.build(&[]), 0);
+    has(&output, "no gates: work is accepted unchecked");
     assert_eq!(env.git(&["log", "-1", "--format=%s"]), "build: iteration 1 - Greet the world\n");
     assert_eq!(env.git(&["show", "--format=", "--name-only"]), "hello.txt\n");
     assert_eq!(env.git(&["status", "--short"]), "?? mine.txt\n");
@@ -105,9 +105,9 @@ fn s1_35_a_task_that_the_agent_gives_up_has_failed_with_its_reason() {
         Turn::text("<task-failed>{id}</task-failed> <reason>there is no world</reason>"),
     ];
     let Some(env) = session(turns) else { return };
-    let said = said(env.build(&[]), 0);
-    has(&said, "✗ failed   a  there is no world");
-    has(&said, "ralph recover a");
+    let output = output_of(env.build(&[]), 0);
+    has(&output, "✗ failed   a  there is no world");
+    has(&output, "ralph recover a");
     let task = shown(&env, "a");
     assert_eq!((&task["status"], &task["reason"]), (&json!("failed"), &json!("there is no world")));
     assert_eq!(outcomes(&env, "a"), ["task-failed"]);
@@ -124,9 +124,9 @@ fn s1_36_s1_37_without_a_signal_for_it_a_task_comes_back_uncounted() {
         .session([Turn::text("<task-done>b</task-done>")])
         .session(good_session());
     let Some(env) = playing(script) else { return };
-    let said = said(env.build(&[]), 0);
-    has(&said, "no signal; No changes detected");
-    has(&said, "warning    the agent reported b, but it worked on a");
+    let output = output_of(env.build(&[]), 0);
+    has(&output, "no signal; No changes detected");
+    has(&output, "warning    the agent reported b, but it worked on a");
     assert_eq!(outcomes(&env, "a"), ["no-signal", "wrong-id", "done"]);
     let task = shown(&env, "a");
     assert_eq!((&task["status"], &task["retry_count"]), (&json!("done"), &json!(0)));
@@ -137,7 +137,7 @@ fn s1_36_s1_37_without_a_signal_for_it_a_task_comes_back_uncounted() {
 fn s1_3_s1_33_a_promise_of_failure_stops_the_run_before_anything_is_judged() {
     let text = "<task-done>{id}</task-done> <promise>FAILURE</promise>";
     let Some(env) = session([commits(), Turn::text(text)]) else { return };
-    has(&said(env.build(&[]), 6), "the agent said FAILURE");
+    has(&output_of(env.build(&[]), 6), "the agent said FAILURE");
     let task = shown(&env, "a");
     assert_eq!((&task["status"], &task["assignee"]), (&json!("open"), &json!(null)), "{task}");
     assert_eq!(task["evidence"], json!([]));
@@ -152,9 +152,9 @@ fn what_a_red_gate_found_is_in_the_next_prompt() {
         ]);
     let Some(env) = playing(script) else { return };
     gate(&env, "grep -qx hello hello.txt || { echo 'FAILED: misspelt greeting'; exit 3; }");
-    let said = said(env.build(&[]), 0);
-    has(&said, "✗ check");
-    has(&said, "exit code 3");
+    let output = output_of(env.build(&[]), 0);
+    has(&output, "✗ check");
+    has(&output, "exit code 3");
     let openings = openings(&env);
     assert_eq!(openings.len(), 2);
     has_not(&prompt(&openings[0]), "misspelt greeting");
@@ -174,14 +174,14 @@ fn what_a_red_gate_found_is_in_the_next_prompt() {
 fn done_without_a_change_is_believed_only_where_that_is_the_rule() {
     let claim = || Script::new().session([Turn::text(DONE)]);
     let Some(env) = playing(claim()) else { return };
-    let refused = said(env.build(&["1", "--set", "completion.claims=confirm"]), 0);
+    let refused = output_of(env.build(&["1", "--set", "completion.claims=confirm"]), 0);
     has(&refused, "No changes detected");
     let task = shown(&env, "a");
     assert_eq!((&task["status"], &task["retry_count"]), (&json!("open"), &json!(1)), "{task}");
     assert_eq!(task["evidence"][0]["verdict"], "unchanged");
 
     env.play(claim());
-    let trusted = said(env.build(&["--set", "completion.claims=trust"]), 0);
+    let trusted = output_of(env.build(&["--set", "completion.claims=trust"]), 0);
     has(&trusted, "a was accepted as done, but nothing changed and no gate checked it");
     has(&prompt(&openings(&env)[1]), "No changes detected");
     assert_eq!(outcomes(&env, "a"), ["unchanged", "done"]);
@@ -190,7 +190,7 @@ fn done_without_a_change_is_believed_only_where_that_is_the_rule() {
     env.task(&["add", "It was there", "--id", "b"]);
     gate(&env, "true");
     env.play(claim());
-    let judged = said(env.build(&["--set", "completion.claims=confirm"]), 0);
+    let judged = output_of(env.build(&["--set", "completion.claims=confirm"]), 0);
     has_not(&judged, "was accepted as done");
     let verdicts = shown(&env, "b")["evidence"].clone();
     let verdicts: Vec<_> = verdicts.as_array().unwrap().iter().map(|v| &v["verdict"]).collect();
@@ -204,8 +204,8 @@ fn s1_17_s1_21_the_model_is_the_one_that_was_asked_for_until_an_agent_names_anot
         .session([Turn::text("<next-model>gpt</next-model>")])
         .session(good_session());
     let Some(env) = playing(script) else { return };
-    let said = said(env.build(&["--model", "my-own-model"]), 0);
-    has(&said, "this model instead of my-own-model, because the agent asked for it");
+    let output = output_of(env.build(&["--model", "my-own-model"]), 0);
+    has(&output, "this model instead of my-own-model, because the agent asked for it");
     let models: Vec<String> =
         openings(&env).iter().map(|opening| opening.model().to_owned()).collect();
     assert_eq!(models[0], "my-own-model");
@@ -224,7 +224,7 @@ fn s1_18_s1_23_the_agent_is_called_as_agreed() {
         &env,
         r#"for word; do printf '%s\0' "$word"; done > "$HOME/argv"; exec $CLAUDE "$@""#,
     );
-    said(env.build(&["--set", "agent.claude.args=[\"--effort\", \"low\"]"]), 0);
+    output_of(env.build(&["--set", "agent.claude.args=[\"--effort\", \"low\"]"]), 0);
     let argv = std::fs::read_to_string(env.home().join("argv")).unwrap();
     let argv: Vec<&str> = argv.split_terminator('\0').collect();
     let start =

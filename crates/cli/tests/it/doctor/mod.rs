@@ -341,9 +341,9 @@ fn an_interrupted_doctor_leaves_no_gate_behind() {
         let kill = |arguments: &[&str]| Command::new("kill").args(arguments).output().unwrap();
         assert!(kill(&[signal, &child.id().to_string()]).status.success());
         let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{signal}: {said}");
-        assert!(said.contains("error: interrupted"), "{signal}: {said}");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{signal}: {printed}");
+        assert!(printed.contains("error: interrupted"), "{signal}: {printed}");
         assert!(!kill(&["-0", pid.trim()]).status.success(), "{signal}: the gate is still there");
     }
 }

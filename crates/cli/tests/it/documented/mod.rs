@@ -288,11 +288,11 @@ fn not_understood(env: &TestEnv, commands: &[Typed]) -> Vec<String> {
     for command in commands.iter().filter(|command| command.text.contains("ralph ")) {
         let _ = std::fs::remove_file(&calls);
         let ran = bash(env, &format!("only_parsed\n{}", filled(&command.text)));
-        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        let output = String::from_utf8_lossy(&ran.stderr).into_owned();
         let called = std::fs::read(&calls).unwrap_or_default();
         let elsewhere = command.text.contains("ralph-") || command.text.contains("debug/ralph");
-        if said.lines().any(is_error) || (called.is_empty() && !elsewhere) {
-            wrong.push(format!("{}: {}: {said}", command.line, command.text));
+        if output.lines().any(is_error) || (called.is_empty() && !elsewhere) {
+            wrong.push(format!("{}: {}: {output}", command.line, command.text));
         }
     }
     wrong
@@ -375,21 +375,21 @@ fn run_block(page: &str, all: &[Block], number: usize) -> Vec<String> {
         let _ = std::fs::remove_file(env.note("codes"));
     }
     let ran = bash(&env, &script(&commands));
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    let output = String::from_utf8_lossy(&ran.stderr).into_owned();
     let codes = std::fs::read_to_string(env.note("codes")).unwrap_or_default();
     let codes: Vec<i32> = codes.lines().map(|code| code.parse().unwrap()).collect();
-    assert_eq!(codes.len(), commands.len(), "{page}: {said}");
+    assert_eq!(codes.len(), commands.len(), "{page}: {output}");
     let mut wrong = vec![];
     for (index, (command, code)) in commands.iter().zip(codes).enumerate() {
         let Typed { line, text, shown } = command;
-        let said = std::fs::read_to_string(env.note(&format!("said.{index}"))).unwrap();
+        let output = std::fs::read_to_string(env.note(&format!("said.{index}"))).unwrap();
         let expected = CODES.iter().find(|(known, ..)| text == known).map_or(0, |row| row.1);
         let right = match shown.first().filter(|first| is_error(first)) {
-            Some(error) => code != 0 && said.starts_with(error.as_str()),
-            None => code == expected && !said.contains("panicked"),
+            Some(error) => code != 0 && output.starts_with(error.as_str()),
+            None => code == expected && !output.contains("panicked"),
         };
         if !right {
-            wrong.push(format!("{page}:{line}: {text}\nexit code {code}: {said}"));
+            wrong.push(format!("{page}:{line}: {text}\nexit code {code}: {output}"));
         }
     }
     wrong

@@ -235,8 +235,8 @@ fn the_sandbox_reaches_what_the_settings_allow() {
         if level(&env) != "full" {
             return ralph_testkit::skip("the network of a sandbox: there is no full one here");
         }
-        let said = std::fs::read_to_string(env.note("heard")).unwrap();
-        assert_eq!(said, heard, "{settings:?}: {}", ran.stderr);
+        let output = std::fs::read_to_string(env.note("heard")).unwrap();
+        assert_eq!(output, heard, "{settings:?}: {}", ran.stderr);
     }
 }
 

@@ -259,9 +259,9 @@ fn planning_branches_refuses_the_flags_of_building_them() {
         &["--learn"],
         &["--no-learn"],
     ] {
-        let said = env.ralph(&[&["loop", "plan"], flags].concat()).failure(64);
-        assert!(said.contains(flags[0].trim_start_matches("-j")), "{said}");
-        assert!(said.contains("ralph loop build"), "{said}");
+        let output = env.ralph(&[&["loop", "plan"], flags].concat()).failure(64);
+        assert!(output.contains(flags[0].trim_start_matches("-j")), "{output}");
+        assert!(output.contains("ralph loop build"), "{output}");
     }
     assert_eq!(sessions_of(&here), 0);
 }
@@ -272,13 +272,13 @@ fn a_task_or_a_feature_is_refused_with_a_preset_that_works_on_a_file() {
     env.write("implementation_plan.md", "- [ ] one\n");
     for target in [&["build", "--task", "a"][..], &["build", "--feature", "login"], &["run", "a"]] {
         for preset in ["checklist", "progress", "branches"] {
-            let said = env.ralph(&[target, &["--preset", preset]].concat()).failure(64);
-            assert!(said.contains("task database") && said.contains(preset), "{said}");
+            let output = env.ralph(&[target, &["--preset", preset]].concat()).failure(64);
+            assert!(output.contains("task database") && output.contains(preset), "{output}");
         }
     }
     env.set("RALPH_PRESET", "checklist");
-    let said = env.ralph(&["build", "--task", "a"]).failure(1);
-    assert!(said.contains("RALPH_PRESET") && said.contains("--preset dag"), "{said}");
+    let output = env.ralph(&["build", "--task", "a"]).failure(1);
+    assert!(output.contains("RALPH_PRESET") && output.contains("--preset dag"), "{output}");
     assert_eq!(sessions_of(&here), 0);
     env.ralph(&["build", "--task", "a", "--preset", "dag", "--once"]).success();
     assert_eq!(sessions_of(&here), 1);

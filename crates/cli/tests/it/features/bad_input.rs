@@ -8,9 +8,9 @@ fn unknown_features_and_names_that_are_none() {
     let env = project(&[]);
     env.ralph(&["feature", "create", "login"]).success();
     for command in ["plan", "build"] {
-        let said = env.ralph(&["feature", command, "logn"]).failure(2);
-        has(&said, "there is no feature logn");
-        has(&said, "did you mean login?");
+        let output = env.ralph(&["feature", command, "logn"]).failure(2);
+        has(&output, "there is no feature logn");
+        has(&output, "did you mean login?");
         for name in ["../login", ".ralph", "a b", ""] {
             has(&env.ralph(&["feature", command, name]).failure(1), "is not a valid feature name");
         }
@@ -21,8 +21,8 @@ fn unknown_features_and_names_that_are_none() {
             env.ralph(&["feature", "create", name, how]).failure(1);
         }
     }
-    let said = env.ralph(&["feature", "create", "login"]).failure(1);
-    has(&said, "--edit, or --interview");
+    let output = env.ralph(&["feature", "create", "login"]).failure(1);
+    has(&output, "--edit, or --interview");
     assert!(!env.folder().join("x").exists());
 }
 
@@ -41,12 +41,12 @@ fn options_that_would_do_nothing_are_refused() {
         env.ralph(&[&["feature"], call].concat()).failure(64);
     }
     assert!(!env.repo().join(".ralph/features/new").exists());
-    let said = env.ralph(&["feature", "create", "login", "--answer", "Yes"]).failure(2);
-    has(&said, "there is no open question about login");
+    let output = env.ralph(&["feature", "create", "login", "--answer", "Yes"]).failure(2);
+    has(&output, "there is no open question about login");
     env.write(INTERVIEW, "idea = 'x'\n[[question]]\ntext = 3\n");
-    let said = env.ralph(&["feature", "create", "login", "--interview"]).failure(1);
-    has(&said, "interview.toml cannot be read: line 3: ");
-    has(&said, "restart the interview: rm ");
+    let output = env.ralph(&["feature", "create", "login", "--interview"]).failure(1);
+    has(&output, "interview.toml cannot be read: line 3: ");
+    has(&output, "restart the interview: rm ");
 }
 
 #[test]
@@ -55,9 +55,9 @@ fn folders_in_the_place_of_texts_are_named_before_a_session_starts() {
     std::fs::remove_file(env.repo().join(SPEC)).unwrap();
     std::fs::create_dir(env.repo().join(SPEC)).unwrap();
     for call in [&["create", "login", "--interview"][..], &["plan", "login"]] {
-        let said = env.ralph(&[&["feature"], call, &SCRIPTED].concat()).failure(1);
-        has(&said, "spec.md is not a file");
-        has(&said, "move it away: mv ");
+        let output = env.ralph(&[&["feature"], call, &SCRIPTED].concat()).failure(1);
+        has(&output, "spec.md is not a file");
+        has(&output, "move it away: mv ");
     }
     std::fs::remove_file(env.repo().join(PLAN)).unwrap();
     std::fs::create_dir(env.repo().join(PLAN)).unwrap();
@@ -93,16 +93,16 @@ fn a_run_in_the_same_worktree_and_a_foreign_store_are_named() {
     env.task(&["add", "a", "--id", "a"]);
     let running = start(&env, &[&session(&[gate_step("there", "go"), works()])], &[]);
     wait_for(&env, "there");
-    let said = env.ralph(&["feature", "plan", "login"]).failure(1);
-    has(&said, &format!("another run is active in this worktree (pid {})", running.id()));
+    let output = env.ralph(&["feature", "plan", "login"]).failure(1);
+    has(&output, &format!("another run is active in this worktree (pid {})", running.id()));
     touch(&env, "go");
     Ran::end_of(running).success();
     std::fs::write(env.store(), "not a database, and long enough to be looked at").unwrap();
     for suffix in ["-wal", "-shm"] {
         let _ = std::fs::remove_file(env.repo().join(format!(".ralph/progress.db{suffix}")));
     }
-    let said = env.ralph(&["feature", "build", "login"]).failure(1);
-    has(&said, "progress.db");
+    let output = env.ralph(&["feature", "build", "login"]).failure(1);
+    has(&output, "progress.db");
 }
 
 #[test]

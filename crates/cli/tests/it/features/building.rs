@@ -31,13 +31,13 @@ fn ids(env: &TestEnv) -> Vec<String> {
 fn s1_53_feature_build_fills_the_graph_and_run_works_it_off() {
     let env = planned();
     env.task(&["add", "Somebody else's", "--id", "other", "-p", "0"]);
-    let (out, said) = ended(feature(&env, &[&three()], &["build", "login"]), 0);
+    let (out, output) = ended(feature(&env, &[&three()], &["build", "login"]), 0);
     assert_eq!(
         out,
         "core  open  Core\n├─ mail  open  Mailer\n└─ form  blocked  Form  after mail\n\
          inserted: 3, updated: 0, deleted: 0, skipped (done): 0\n"
     );
-    has(&said, "next: ralph run login\n");
+    has(&output, "next: ralph run login\n");
     assert_eq!(
         noted(&env, "said"),
         "core\nproposed so far: 1\n= 0\nmail\nproposed so far: 2\n= 0\nform\nproposed so far: 3\n= 0\n"
@@ -50,8 +50,8 @@ fn s1_53_feature_build_fills_the_graph_and_run_works_it_off() {
     // The feature is complete although another task is open.
     cassette(&env, &[&works(), &works()]);
     let run = [&["run", "login"][..], &SCRIPTED].concat();
-    let (_, said) = ended(env.ralph(&run), 0);
-    has(&said, "All 3 tasks done.");
+    let (_, output) = ended(env.ralph(&run), 0);
+    has(&output, "All 3 tasks done.");
     assert_eq!(
         ["core", "mail", "form", "other"].map(|id| status(&env, id)),
         ["done", "done", "done", "open"]
@@ -91,9 +91,9 @@ fn what_does_not_fit_is_refused_at_once_with_the_reason() {
         "ralph task reset other",
     ]);
     let proposed = feature(&env, &[&tries], &["build", "login", "--no-apply"]);
-    let (out, said) = ended(proposed, 0);
+    let (out, output) = ended(proposed, 0);
     assert_eq!(out, "a  open  A\nb  blocked  B  after a\n");
-    has(&said, "to apply them later: ralph feature build login --apply");
+    has(&output, "to apply them later: ralph feature build login --apply");
     let noted = noted(&env, "said");
     let answers: Vec<&str> =
         noted.split_inclusive("= ").map(|part| part.trim_end_matches("= ")).collect();
@@ -180,11 +180,11 @@ fn a_second_build_keeps_what_is_done_and_deletes_the_rest_only_when_told() {
         "ralph task add Mailer --id mail -p 4",
         "ralph task add Docs --id docs --parent core --deps mail",
     ]);
-    let (out, said) = ended(feature(&env, &[&next], &["build", "login"]), 0);
+    let (out, output) = ended(feature(&env, &[&next], &["build", "login"]), 0);
     has(&out, "core  open  Core again\n├─ mail  done  Mailer\n");
     has(&out, "no longer proposed: form  open  Form\nno longer proposed: hand  open  By hand\n");
     has(&out, "inserted: 1, updated: 1, deleted: 0, skipped (done): 1\n");
-    has(&said, "to delete them: ralph task delete form hand\n");
+    has(&output, "to delete them: ralph task delete form hand\n");
     let prompt = run_file(&env, "iteration-001.prompt.md");
     has(&prompt, "- Task `mail`, done, priority 2, part of `core`: Mailer");
     has(&prompt, "- Task `form`, open, priority 0, part of `core`, after `mail`: Form");
@@ -205,17 +205,17 @@ fn what_is_proposed_is_kept_until_it_is_applied() {
     assert_eq!(kept.lines().count(), 3);
     // A person may have changed it, and the plan may have changed under it.
     env.write(PROPOSED, kept.replace("\"Form\"", "\"Form"));
-    let said = env.ralph(&["feature", "build", "login", "--apply"]).failure(1);
-    has(&said, "proposed.jsonl: line 3: ");
-    has(&said, "3 | {\"id\":\"form\"");
+    let output = env.ralph(&["feature", "build", "login", "--apply"]).failure(1);
+    has(&output, "proposed.jsonl: line 3: ");
+    has(&output, "3 | {\"id\":\"form\"");
     env.write(PROPOSED, kept.replace("\"deps\":[\"mail\"]", "\"deps\":[\"gone\"]"));
     has(&env.ralph(&["feature", "build", "login", "--apply"]).failure(1), "there is no task gone");
     assert_eq!(ids(&env).len(), 0, "all or nothing");
     env.write(PROPOSED, &kept);
     let (out, _) = ended(env.ralph(&["feature", "build", "login", "--apply"]), 0);
     has(&out, "inserted: 3,");
-    let said = env.ralph(&["feature", "build", "login", "--apply"]).failure(2);
-    has(&said, "no tasks are proposed for login");
+    let output = env.ralph(&["feature", "build", "login", "--apply"]).failure(2);
+    has(&output, "no tasks are proposed for login");
     // Applied, and killed before the file was removed: applying it again does no harm.
     env.write(PROPOSED, &kept);
     has(

@@ -39,13 +39,13 @@ fn s1_53_claude_proposes_a_graph_mends_a_cycle_and_works_it_off() {
     env.git(&["commit", "--quiet", "-m", "login"]);
     env.task(&["add", "Somebody else's", "--id", "other", "-p", "0"]);
     let built = env.ralph(&["feature", "build", "login", "--agent", "claude"]);
-    let (out, said) = ended(built, 0);
+    let (out, output) = ended(built, 0);
     assert_eq!(
         out,
         "login/all  open  The login\n├─ login/mail  open  Mailer\n└─ login/form  blocked  Form  after \
          login/mail\nlogin/docs  blocked  Docs  after login/mail, login/form\ninserted: 4, updated: 0, \
          deleted: 0, skipped (done): 0\n",
-        "{said}"
+        "{output}"
     );
     let sessions = env.sessions_seen();
     let opening = sessions[0][0].user_text();
@@ -55,9 +55,9 @@ fn s1_53_claude_proposes_a_graph_mends_a_cycle_and_works_it_off() {
     let refused: Vec<&(String, bool)> = answers.iter().filter(|(_, is_error)| *is_error).collect();
     assert_eq!(refused.len(), 1, "{answers:?}");
     has(&refused[0].0, "that would create a cycle");
-    let (_, said) =
+    let (_, output) =
         ended(env.ralph(&["run", "login", "--agent", "claude", "--model", "sonnet"]), 0);
-    has(&said, "tasks done.");
+    has(&output, "tasks done.");
     let listed: Vec<serde_json::Value> = ralph_testkit::data(&env.task(&["list", "--json"]));
     for task in &listed {
         let expected = if task["id"] == "other" { "open" } else { "done" };
@@ -79,8 +79,8 @@ fn claude_asks_is_answered_and_writes_spec_and_plan() {
         .session([Turn::bash(plan), Turn::text("The plan is written.")]);
     let Some(env) = ClaudeEnv::new(crate::RALPH, script) else { return };
     let call = |words: &[&str]| env.ralph(&[&["feature"], words, &["--agent", "claude"]].concat());
-    let (_, said) = ended(call(&["create", "login", "--interview", "Log in"]), 7);
-    has(&said, "By mail or by name?");
+    let (_, output) = ended(call(&["create", "login", "--interview", "Log in"]), 7);
+    has(&output, "By mail or by name?");
     ended(call(&["create", "login", "--answer", "By mail"]), 0);
     // A session that leaves the template is told so.
     ended(call(&["plan", "login"]), 0);

@@ -12,12 +12,13 @@ fn writes() -> String {
 fn a_question_ends_the_call_and_the_answer_goes_on_with_all_that_was_said() {
     let env = project(&[]);
     let all = [&only_says(ASKS)[..], &only_says("<question>Which sender?</question>"), &writes()];
-    let (out, said) = ended(feature(&env, &all, &["create", "login", "--interview", "Log in"]), 7);
+    let (out, output) =
+        ended(feature(&env, &all, &["create", "login", "--interview", "Log in"]), 7);
     assert_eq!(out, "");
-    has(&said, "? Stopped: the agent asked you a question.\n");
-    has(&said, "Next: ralph feature create login --answer");
-    has(&said, "  1. By mail?\n  2. For how long?\n");
-    has(&said, "hint: answer it: ralph feature create login --answer \"…\"");
+    has(&output, "? Stopped: the agent asked you a question.\n");
+    has(&output, "Next: ralph feature create login --answer");
+    has(&output, "  1. By mail?\n  2. For how long?\n");
+    has(&output, "hint: answer it: ralph feature create login --answer \"…\"");
     assert_eq!(classes(&env), ["question"]);
     let first = run_file(&env, "iteration-001.prompt.md");
     has(&first, "the feature login\n");
@@ -30,9 +31,9 @@ fn a_question_ends_the_call_and_the_answer_goes_on_with_all_that_was_said() {
     assert_eq!(runs(&env).len(), count);
     ended(feature_again(&env, &["create", "login", "--answer", "Yes; ten minutes"]), 7);
     // An empty answer leaves it to the agent.
-    let (out, said) = ended(feature_again(&env, &["create", "login", "--answer", ""]), 0);
+    let (out, output) = ended(feature_again(&env, &["create", "login", "--answer", ""]), 0);
     assert!(out.ends_with("login/spec.md\n"), "{out}");
-    has(&said, "ralph feature plan login");
+    has(&output, "ralph feature plan login");
     let last = run_file(&env, "iteration-001.prompt.md");
     for part in ["  > 2. For how long?", "  > Yes; ten minutes", "Which sender?", "Decide yourself"]
     {
@@ -50,19 +51,19 @@ fn a_spec_that_says_nothing_goes_back_with_the_reason_and_not_for_ever() {
     let blank = session(&[write(SPEC, " \n"), say("Written.")]);
     let gone = session(&[sh(&format!("rm {SPEC}")), say("Written.")]);
     let all = [&only_says("Done.")[..], &blank, &gone, &writes()];
-    let (_, said) = ended(feature(&env, &all, &["create", "login", "--interview"]), 0);
+    let (_, output) = ended(feature(&env, &all, &["create", "login", "--interview"]), 0);
     assert_eq!(classes(&env), ["red", "red", "red", "done"]);
     for reason in ["is still the template", "is empty", "does not exist"] {
-        has(&said, &format!("spec.md {reason}"));
+        has(&output, &format!("spec.md {reason}"));
     }
     let last = run_file(&env, "iteration-001.prompt.md");
     has(&last, "This is retry attempt 4 of 4.");
     has(&last, "spec.md does not exist");
     let env = project(&[]);
-    let (_, said) =
+    let (_, output) =
         ended(feature(&env, &[&only_says("Done.")[..]; 6], &["create", "login", "--interview"]), 3);
-    assert_eq!(sessions(&env), 4, "{said}");
-    has(&said, "is still the template that ralph wrote");
+    assert_eq!(sessions(&env), 4, "{output}");
+    has(&output, "is still the template that ralph wrote");
 }
 
 #[test]
@@ -99,18 +100,18 @@ fn what_somebody_wrote_is_gone_on_with_and_a_failing_agent_is_exit_4() {
 #[test]
 fn events_that_are_printed_stay_alone_on_standard_output() {
     let env = project(&[]);
-    let (out, said) =
+    let (out, output) =
         ended(feature(&env, &[&writes()], &["create", "login", "--interview", "--ui", "json"]), 0);
     for line in out.lines() {
         serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|e| panic!("{e}: {line}"));
     }
     has(&out, "run_ended");
-    has(&said, "login/spec.md\n");
+    has(&output, "login/spec.md\n");
     let adds = session(&[sh("ralph task add A --id a"), say("x")]);
     env.write(PLAN, "# Plan\n\nOne.\n");
-    let (out, said) = ended(feature(&env, &[&adds], &["build", "login", "--ui", "json"]), 0);
+    let (out, output) = ended(feature(&env, &[&adds], &["build", "login", "--ui", "json"]), 0);
     assert!(out.lines().all(|line| line.starts_with('{')), "{out}");
-    has(&said, "a  open  A\ninserted: 1,");
+    has(&output, "a  open  A\ninserted: 1,");
 }
 
 /// A shell script as the editor.
@@ -125,14 +126,14 @@ fn editor(env: &mut TestEnv, variable: &str, script: &str) {
 #[test]
 fn the_editor_of_the_person_opens_the_file() {
     let mut env = project(&[]);
-    let said = env.ralph(&["feature", "create", "login", "--edit"]).failure(1);
-    has(&said, "neither VISUAL nor EDITOR");
-    has(&said, "EDITOR=nano");
+    let output = env.ralph(&["feature", "create", "login", "--edit"]).failure(1);
+    has(&output, "neither VISUAL nor EDITOR");
+    has(&output, "EDITOR=nano");
     assert!(!env.repo().join(SPEC).exists(), "nothing was begun");
     editor(&mut env, "EDITOR", "test \"$1\" = --wait && echo by EDITOR > \"$2\"");
-    let (out, said) = ended(env.ralph(&["feature", "create", "login", "--edit"]), 0);
+    let (out, output) = ended(env.ralph(&["feature", "create", "login", "--edit"]), 0);
     assert!(out.ends_with("spec.md\n"), "{out}");
-    has(&said, "next: ralph feature plan login");
+    has(&output, "next: ralph feature plan login");
     assert_eq!(read(&env, SPEC), "by EDITOR\n");
     editor(&mut env, "VISUAL", "echo by VISUAL > \"$2\"");
     ended(env.ralph(&["feature", "create", "login", "--edit"]), 0);
@@ -140,14 +141,14 @@ fn the_editor_of_the_person_opens_the_file() {
     ended(env.ralph(&["feature", "plan", "login", "--edit"]), 0);
     assert_eq!(read(&env, PLAN), "by VISUAL\n");
     editor(&mut env, "VISUAL", "echo half > \"$2\"; exit 3");
-    let said = env.ralph(&["feature", "create", "login", "--edit"]).failure(1);
-    has(&said, "failed with exit code 3");
-    has(&said, "your saved text is in ");
+    let output = env.ralph(&["feature", "create", "login", "--edit"]).failure(1);
+    has(&output, "failed with exit code 3");
+    has(&output, "your saved text is in ");
     assert_eq!(read(&env, SPEC), "half\n");
     env.set("VISUAL", "no-such-editor");
-    let (_, said) = ended(env.ralph(&["feature", "plan", "login", "--edit"]), 1);
-    has(&said, "the editor \"no-such-editor\" failed with exit code 127");
+    let (_, output) = ended(env.ralph(&["feature", "plan", "login", "--edit"]), 1);
+    has(&output, "the editor \"no-such-editor\" failed with exit code 127");
     editor(&mut env, "VISUAL", "true > \"$2\"");
-    let (_, said) = ended(env.ralph(&["feature", "create", "login", "--edit"]), 0);
-    has(&said, "spec.md is empty");
+    let (_, output) = ended(env.ralph(&["feature", "create", "login", "--edit"]), 0);
+    has(&output, "spec.md is empty");
 }

@@ -106,8 +106,8 @@ fn creating_again_keeps_what_was_written() {
     let made = env.ralph(&["feature", "create", "login"]);
     assert!(made.stderr.contains("kept "), "{}", made.stderr);
     assert_eq!(std::fs::read_to_string(spec).unwrap(), "my own words\n");
-    let said = env.ralph(&["feature", "create", "login"]).failure(1);
-    assert!(said.contains("feature login already exists"), "{said}");
+    let output = env.ralph(&["feature", "create", "login"]).failure(1);
+    assert!(output.contains("feature login already exists"), "{output}");
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn deleting_asks_first_and_keeps_the_files() {
     let env = env();
     env.ralph(&["feature", "create", "login"]).success();
     env.task(&["add", "Form", "--id", "form", "--feature", "login"]);
-    let said = env.ralph(&["feature", "delete", "login"]).failure(2);
-    assert!(said.contains("1 unfinished") && said.contains("--confirm"), "{said}");
+    let output = env.ralph(&["feature", "delete", "login"]).failure(2);
+    assert!(output.contains("1 unfinished") && output.contains("--confirm"), "{output}");
     let gone = env.ralph(&["feature", "delete", "login", "--confirm"]);
     assert_eq!(gone.stdout, "form\n");
     assert!(env.repo().join(".ralph/features/login/spec.md").exists());
@@ -131,11 +131,11 @@ fn bad_names_and_near_names() {
         env.ralph(&["feature", "create", name]).failure(1);
     }
     env.ralph(&["feature", "create", "login"]).success();
-    let said = env.ralph(&["feature", "show", "logn"]).failure(2);
-    assert!(said.contains("did you mean login?"), "{said}");
-    let said = env.ralph(&["task", "add", "T", "--feature", "logn"]).failure(2);
+    let output = env.ralph(&["feature", "show", "logn"]).failure(2);
+    assert!(output.contains("did you mean login?"), "{output}");
+    let output = env.ralph(&["task", "add", "T", "--feature", "logn"]).failure(2);
     assert!(
-        said.contains("did you mean login?") && said.contains("ralph feature create logn"),
-        "{said}"
+        output.contains("did you mean login?") && output.contains("ralph feature create logn"),
+        "{output}"
     );
 }

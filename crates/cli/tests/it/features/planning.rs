@@ -10,17 +10,18 @@ fn the_spec_is_compared_with_the_code_and_the_plan_is_judged() {
         if let Some(text) = text {
             env.write(SPEC, text);
         }
-        let said = env.ralph(&["feature", "plan", "login"]).failure(2);
-        has(&said, "write it first: ralph feature create login --edit, or --interview");
+        let output = env.ralph(&["feature", "plan", "login"]).failure(2);
+        has(&output, "write it first: ralph feature create login --edit, or --interview");
     }
     std::fs::remove_file(env.repo().join(SPEC)).unwrap();
     has(&env.ralph(&["feature", "plan", "login"]).failure(2), "spec.md does not exist");
     assert_eq!(runs(&env).len(), 0);
     env.write(SPEC, "# login\n\nPeople log in by mail.\n");
     let writes = session(&[write(PLAN, "# Plan\n\n1. The mailer\n"), say("Written.")]);
-    let (out, said) = ended(feature(&env, &[&only_says("Done."), &writes], &["plan", "login"]), 0);
+    let (out, output) =
+        ended(feature(&env, &[&only_says("Done."), &writes], &["plan", "login"]), 0);
     assert!(out.ends_with("plan.md\n"), "{out}");
-    has(&said, "next: read it, then ralph feature build login");
+    has(&output, "next: read it, then ralph feature build login");
     assert_eq!(classes(&env), ["red", "done"]);
     let prompt = run_file(&env, "iteration-001.prompt.md");
     has(&prompt, "People log in by mail.");

@@ -332,7 +332,7 @@ impl Case {
             arguments.extend(self.arguments);
         }
         let ran = env.ralph(&arguments);
-        let (journal, said) = (journal(&env), ran.stderr);
+        let (journal, output) = (journal(&env), ran.stderr);
         let ended = of_kind(&journal, "run_ended");
         let stop = ended.first().map(|event| event["outcome"]["reason"]["stop"].clone());
         let stop = stop.unwrap_or_default();
@@ -340,7 +340,7 @@ impl Case {
         let finished = matches!(stop, "complete" | "marker");
         let accepted = finished || self.target_is_done(&env);
         let fault = (stop == "none" || stop == "error")
-            .then(|| format!("{}: the run did not end as it should: {said}", self.name));
+            .then(|| format!("{}: the run did not end as it should: {output}", self.name));
         let why = why(&journal, stop);
         (env, Measured { accepted, why, fault })
     }

@@ -17,9 +17,9 @@ fn a_commit_whose_done_was_cut_off_twice_is_still_taken_as_done() {
     assert!(world.build(Some("after-commit")).was_killed());
     assert!(world.build(Some("claimed")).was_killed());
     let run = world.build(None);
-    assert_eq!(run.end.code(), Some(0), "{}", world.said());
-    assert_eq!(world.statuses()["plain"], Status::Done, "{}", world.said());
-    assert!(!world.said().contains("No changes detected"), "{}", world.said());
+    assert_eq!(run.end.code(), Some(0), "{}", world.output());
+    assert_eq!(world.statuses()["plain"], Status::Done, "{}", world.output());
+    assert!(!world.output().contains("No changes detected"), "{}", world.output());
 }
 
 #[test]

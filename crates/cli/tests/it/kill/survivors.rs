@@ -38,11 +38,11 @@ fn the_next_build_ends_what_a_killed_run_left_alive() {
     run.wait().unwrap();
     assert!(lives(&hidden), "what has a session of its own outlives the run");
     let run = world.build(None);
-    assert_eq!(run.end.code(), Some(0), "{}", world.said());
+    assert_eq!(run.end.code(), Some(0), "{}", world.output());
     // The session may be killed before it sleeps: then the hidden one is the only one.
-    let said = world.said();
-    let counts = ["ended 2 processes", "ended 1 process"].map(|count| said.contains(count));
-    assert!(counts.contains(&true) && said.contains("by a run that was killed"), "{said}");
+    let output = world.output();
+    let counts = ["ended 2 processes", "ended 1 process"].map(|count| output.contains(count));
+    assert!(counts.contains(&true) && output.contains("by a run that was killed"), "{output}");
     assert!(!lives(&hidden));
     assert!(world.processes().is_empty());
     assert_eq!(world.statuses()["stuck"], Status::Done);
@@ -58,7 +58,7 @@ fn a_second_run_in_a_worktree_is_refused_until_the_first_is_dead() {
     run.wait().unwrap();
     let clock = Stopwatch::start();
     let next = world.build(None);
-    assert_eq!(next.end.code(), Some(0), "{}", world.said());
+    assert_eq!(next.end.code(), Some(0), "{}", world.output());
     let began = next.began.unwrap();
     assert!(began < Duration::from_secs(5), "{began:?} of {:?}", clock.elapsed());
 }
@@ -68,8 +68,8 @@ fn a_second_run_in_a_worktree_is_refused_until_the_first_is_dead() {
 fn locks_that_a_killed_session_left_in_git_are_in_nobodys_way() {
     let world = World::with(&setting(), &["locked"]);
     let run = world.build(None);
-    assert_eq!(run.end.code(), Some(0), "{}", world.said());
+    assert_eq!(run.end.code(), Some(0), "{}", world.output());
     assert_eq!(world.statuses()["locked"], Status::Done);
     assert_eq!(world.env.git(&["show", "HEAD:locked.txt"]), "locked\n");
-    assert!(world.said().contains("index.lock, which a killed git had left"));
+    assert!(world.output().contains("index.lock, which a killed git had left"));
 }

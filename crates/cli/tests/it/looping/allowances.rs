@@ -18,9 +18,9 @@ fn s1_4_s1_39_s2_21_s2_22_s3_2_s3_3_a_limit_of_n_is_n_sessions_however_it_is_giv
         let env = project(&["a", "b"]);
         let ran = build(&env, &[&idle(), &idle(), &idle()], arguments);
         assert_eq!((ran.code, sessions(&env)), (0, 2), "{arguments:?} {}", ran.stderr);
-        let said = "Stopped: max iterations (2) reached. Tasks remaining: 2";
-        assert!(ran.stderr.contains(said), "{}", ran.stderr);
-        assert!(run_log(&env).contains(said));
+        let output = "Stopped: max iterations (2) reached. Tasks remaining: 2";
+        assert!(ran.stderr.contains(output), "{}", ran.stderr);
+        assert!(run_log(&env).contains(output));
     }
     let env = project(&["a"]);
     assert_eq!(build(&env, &[&idle()], &["1", "--strict-exit"]).code, 9);

@@ -30,8 +30,8 @@ fn only_old_failures_do_not_hold_a_task_up() {
     gate(&env, "old_one\nold_two\n");
     let ran = build(&env, &[&leaves("old_two\n")], &[]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let said = "gate check already failed before the run, with 2 failing tests: old_one, old_two";
-    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let output = "gate check already failed before the run, with 2 failing tests: old_one, old_two";
+    assert!(ran.stderr.contains(output), "{}", ran.stderr);
     assert!(ran.stderr.contains("only failures from before the run"), "{}", ran.stderr);
     let page = env.task(&["show", "a"]);
     assert!(page.contains("All failing tests also failed before the run"), "{page}");

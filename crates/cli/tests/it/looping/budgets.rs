@@ -63,8 +63,8 @@ fn the_budget_of_a_day_is_one_for_all_runs() {
     let ran = build(&env, &[&works_for("0.35"), &works_for("0.35"), &works_for("0.35")], &budget);
     assert_eq!(ran.code, 8, "{}", ran.stderr);
     assert_eq!((status(&env, "c"), status(&env, "d")), ("done".into(), "open".into()));
-    let said = "used up (money for today, all runs together: $1.20 of $1.00)";
-    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let output = "used up (money for today, all runs together: $1.20 of $1.00)";
+    assert!(ran.stderr.contains(output), "{}", ran.stderr);
     assert!(ran.stderr.contains("nearly used up (money for today"), "{}", ran.stderr);
     assert_eq!(notices(&env, "budget_near"), 1);
     // The next run starts nothing, whatever it is.
@@ -80,8 +80,8 @@ fn eighty_percent_of_a_budget_is_told_once() {
     let ran = build(&env, &played.each_ref().map(String::as_str), &["--budget", "1"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(notices(&env, "budget_near"), 1);
-    let said = "budget nearly used up (money for this run): $0.85 of $1.00";
-    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let output = "budget nearly used up (money for this run): $0.85 of $1.00";
+    assert!(ran.stderr.contains(output), "{}", ran.stderr);
 }
 
 #[test]
@@ -169,8 +169,8 @@ fn a_report_on_what_is_not_there_and_budgets_that_are_no_numbers() {
     let env = project(&["a"]);
     build(&env, &[&works_for("0.1")], &[]).success();
     let run = journal(&env)[0]["run"].as_str().unwrap().to_owned();
-    let said = report(&env, &["r-aaaaaaaa"]).failure(1);
-    assert!(said.contains("there is no run r-aaaaaaaa"), "{said}");
+    let output = report(&env, &["r-aaaaaaaa"]).failure(1);
+    assert!(output.contains("there is no run r-aaaaaaaa"), "{output}");
     let near = report(&env, &[&run[..run.len() - 1], "--csv"]).failure(1);
     assert!(near.contains(&format!("did you mean {run}?")), "{near}");
     report(&env, &["../etc/passwd"]).failure(64);

@@ -93,9 +93,9 @@ fn report_status_summary_and_day_add_up_to_the_journals_for_every_kind_of_sessio
     env.task(&["add", "More", "--id", "more"]);
     let all: u64 = by_run(&env).iter().sum();
     let ran = build(&env, &[&works()], &["--set", "budget.day_usd=0.01"]);
-    let said = format!("${}.{:02} of $0.01", all / 1_000_000, all / 10_000 % 100);
+    let output = format!("${}.{:02} of $0.01", all / 1_000_000, all / 10_000 % 100);
     assert_eq!(ran.code, 8, "{}", ran.stderr);
-    assert!(ran.stderr.contains(&said), "{said} is not in {}", ran.stderr);
+    assert!(ran.stderr.contains(&output), "{output} is not in {}", ran.stderr);
 }
 
 /// Nobody settles the session of a run that was killed, but it was paid for.

@@ -174,8 +174,8 @@ fn commits_of_agents_are_counted() {
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         let head = env.git(&["rev-parse", "--short=7", "HEAD"]);
         let line = format!("commits 5, last {}", head.trim());
-        let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains(&line), "{level}: no {line:?} in {said}");
+        let output = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.contains(&line), "{level}: no {line:?} in {output}");
         let journal = journal(&env);
         let text: Vec<_> =
             of_kind(&journal, "committed").iter().map(|fact| fact["subject"].clone()).collect();

@@ -126,8 +126,8 @@ fn errors_about_hostile_arguments_settings_and_plans_drive_no_terminal() {
         let made =
             std::process::Command::new("sh").args(["-c", &make]).current_dir(env.repo()).status();
         assert!(made.unwrap().success());
-        let said = env.ralph(&["config", "show"]).failure(1);
-        assert!(said.contains("cannot be read: it is a"), "{kind}: {said}");
+        let output = env.ralph(&["config", "show"]).failure(1);
+        assert!(output.contains("cannot be read: it is a"), "{kind}: {output}");
     }
     std::fs::remove_file(env.repo().join("ralph.toml")).unwrap();
     for (name, text) in [

@@ -43,8 +43,8 @@ fn work_that_holds_the_task_database_is_returned_with_the_reason() {
         let ran = build(&env, &[&tracks, &removes], &["--no-verify"]);
         assert_eq!(ran.code, 0, "{level}: {}", ran.stderr);
         assert_eq!(classes(&env), ["red", "done"], "{level}: {}", ran.stderr);
-        let said = ".ralph/progress.db is ralph's own state and must not be committed";
-        assert!(ran.stderr.contains(said), "{level}: {}", ran.stderr);
+        let output = ".ralph/progress.db is ralph's own state and must not be committed";
+        assert!(ran.stderr.contains(output), "{level}: {}", ran.stderr);
         let tree = env.git(&["ls-tree", "-r", "--name-only", "HEAD"]);
         assert!(!tree.contains("progress.db"), "{level}: {tree}");
     }
@@ -61,8 +61,8 @@ fn a_repository_that_a_session_leaves_in_the_worktree_is_not_committed() {
         let embeds = session(&[sh(&format!("({make})")), works()]);
         let ran = build(&env, &[&embeds], &["--no-verify", "--max-iterations", "1"]);
         assert_eq!(classes(&env), ["red"], "{level}: {}", ran.stderr);
-        let said = "inner is a repository of its own";
-        assert!(ran.stderr.contains(said), "{level}: {}", ran.stderr);
+        let output = "inner is a repository of its own";
+        assert!(ran.stderr.contains(output), "{level}: {}", ran.stderr);
         let tree = env.git(&["ls-tree", "-r", "HEAD"]);
         assert!(!tree.contains("160000"), "{level}: {tree}");
     }
@@ -103,8 +103,8 @@ fn a_program_that_the_repository_names_is_not_run() {
     for call in [&["build"][..], &["build", "--dry-run"], &["doctor"], &["prompt", "README.md"]] {
         let ran = env.ralph(call);
         assert_ne!(ran.code, 0, "{call:?}");
-        let said = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(said.contains("can only be set in your own config file"), "{call:?}: {said}");
+        let output = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(output.contains("can only be set in your own config file"), "{call:?}: {output}");
         assert!(!mark.exists(), "{call:?}");
     }
 }

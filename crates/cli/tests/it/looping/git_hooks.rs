@@ -64,8 +64,9 @@ fn a_failing_commit_hook_is_a_red_gate_and_the_next_session_hears_of_it() {
         let fixes = session(&[write("fixed.txt", "yes\n"), works()]);
         let ran = build(&env, &[&works(), &fixes], &[]);
         assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);
-        let said = format!("the {hook_name} hook failed: exit code 3: no trailing spaces, please");
-        assert!(ran.stderr.contains(&said), "{}", ran.stderr);
+        let output =
+            format!("the {hook_name} hook failed: exit code 3: no trailing spaces, please");
+        assert!(ran.stderr.contains(&output), "{}", ran.stderr);
         assert!(ran.stderr.contains("✗ commit-hook"), "{}", ran.stderr);
         let rows = show(&env, "a")["evidence"].clone();
         assert!(rows.to_string().contains("commit-hook"), "{rows}");

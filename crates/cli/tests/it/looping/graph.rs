@@ -317,11 +317,11 @@ fn a_task_waits_until_the_branch_with_the_work_that_it_needs_is_merged() {
         assert_eq!(ran.code, 7, "{}", ran.stderr);
         assert_eq!((status(&env, "b").as_str(), status(&env, "c").as_str()), ("open", "done"));
         let reason = "needs the work of a, which is on branch feat";
-        let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains(&format!("b {reason}")), "{said}");
+        let output = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.contains(&format!("b {reason}")), "{output}");
         assert!(
-            said.contains("Next: git merge feat") || said.contains("Next git merge feat"),
-            "{said}"
+            output.contains("Next: git merge feat") || output.contains("Next git merge feat"),
+            "{output}"
         );
         assert!(!of_kind(&journal(&env), "merges_needed").is_empty());
         for page in [&["status"][..], &["task", "show", "b"]] {

@@ -39,8 +39,8 @@ fn the_same_failure_twice_gets_the_next_larger_model() {
     let ran = build(&env, &[&red("1s"), &red("22ms"), &red("3s"), &green], &PLAN);
     assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);
     assert_eq!(models(&env), ["opus", "sonnet", "opus", "opus"]);
-    let said = "this model instead of sonnet, after the same failure 2 times";
-    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let output = "this model instead of sonnet, after the same failure 2 times";
+    assert!(ran.stderr.contains(output), "{}", ran.stderr);
     let log = env.task(&["log", "a"]);
     assert!(log.contains("model opus instead of sonnet after the same failure 2 times"), "{log}");
     let journal = journal(&env);
@@ -108,12 +108,12 @@ fn five_equal_failures_where_the_agent_picks_are_put_to_a_person() {
     ]);
     let ran = build(&env, &[&*red; 6], &["--preset", "pick"]);
     assert_eq!((classes(&env).len(), status(&env, "a").as_str()), (5, "waiting"), "{}", ran.stderr);
-    let said =
+    let output =
         "failed 5 times in the same way: gate test failed (exit code 1): Failing tests: sums";
-    assert!(env.task(&["log", "a"]).contains(said));
+    assert!(env.task(&["log", "a"]).contains(output));
     let page = env.ralph(&["status"]).success();
-    assert!(page.contains(&format!("Waiting for you\n  a\n    {said}\n")), "{page}");
-    assert!(env.task(&["show", "a"]).contains(&format!("\n  why           {said}\n")));
+    assert!(page.contains(&format!("Waiting for you\n  a\n    {output}\n")), "{page}");
+    assert!(env.task(&["show", "a"]).contains(&format!("\n  why           {output}\n")));
     // Put back by a person, it is counted anew.
     env.task(&["reset", "a"]);
     build(&env, &[&*red; 2], &["--preset", "pick", "--max-iterations", "2"]);

@@ -68,8 +68,8 @@ fn a_gate_that_cannot_run_with_or_without_the_work_stops_the_run_and_charges_nob
     let env = with_gate("echo begins; nosuchtool --all");
     let ran = build(&env, &[&works(), &works()], &[]);
     assert_eq!(ran.code, 3, "{}", ran.stderr);
-    let said = "gate check cannot run (exit code 127, also without the agent's changes)";
-    assert!(ran.stderr.contains(said) && ran.stderr.contains("nosuchtool"), "{}", ran.stderr);
+    let output = "gate check cannot run (exit code 127, also without the agent's changes)";
+    assert!(ran.stderr.contains(output) && ran.stderr.contains("nosuchtool"), "{}", ran.stderr);
     assert!(ran.stderr.contains("ralph doctor"), "{}", ran.stderr);
     assert_eq!(sessions_started(&env), 1);
     let task = show(&env, "a");

@@ -242,8 +242,11 @@ fn a_repo_may_not_choose_where_messages_go() {
     ] {
         let env = project(&["a"]);
         env.write("ralph.toml", format!("[notify]\n{line}\n"));
-        let said = build(&env, &[&works()], &[]).failure(1);
-        assert!(said.contains(&format!("`notify.{key}` can only be set in your own")), "{said}");
+        let output = build(&env, &[&works()], &[]).failure(1);
+        assert!(
+            output.contains(&format!("`notify.{key}` can only be set in your own")),
+            "{output}"
+        );
         assert!(!env.note("").join("evil").exists());
         assert!(runs(&env).is_empty());
     }
@@ -253,8 +256,11 @@ fn a_repo_may_not_choose_where_messages_go() {
 fn an_address_that_is_not_http_is_refused_before_anything_begins() {
     for url in ["file:///etc/passwd", "hooks.example.org", "-o/tmp/x"] {
         let env = quiet(&["a"], &format!("webhook = \"{url}\""));
-        let said = build(&env, &[&works()], &[]).failure(1);
-        assert!(said.contains("`notify.webhook` must begin with https:// or http://"), "{said}");
+        let output = build(&env, &[&works()], &[]).failure(1);
+        assert!(
+            output.contains("`notify.webhook` must begin with https:// or http://"),
+            "{output}"
+        );
         assert!(runs(&env).is_empty());
     }
 }

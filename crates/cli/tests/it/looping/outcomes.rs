@@ -58,9 +58,9 @@ fn a_task_database_that_is_removed_under_a_run_stops_it_and_is_not_made_again() 
     let cleans = session(&[sh("git clean -qfdx .ralph"), works()]);
     let ran = build(&env, &[&cleans], &["--set", "sandbox.level=none"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    let said =
+    let output =
         ["Stopped by an error: the task database ", "was removed while the run was using it"];
-    assert!(said.iter().all(|part| ran.stderr.contains(part)), "{}", ran.stderr);
+    assert!(output.iter().all(|part| ran.stderr.contains(part)), "{}", ran.stderr);
     assert!(!ran.stderr.contains("done."), "{}", ran.stderr);
     assert!(!env.repo().join(".ralph/progress.db").exists(), "made again");
 }

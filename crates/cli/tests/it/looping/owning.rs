@@ -182,9 +182,9 @@ fn nothing_is_spent_while_a_merge_is_in_progress() {
     env.git(&["commit", "-qam", "mine"]);
     let _ =
         std::process::Command::new("git").args(["merge", "other"]).current_dir(env.repo()).output();
-    let said = build(&env, &[&works()], &[]).failure(5);
-    assert!(said.contains("a merge is in progress"), "{said}");
-    assert!(said.contains("git merge --abort"), "{said}");
+    let output = build(&env, &[&works()], &[]).failure(5);
+    assert!(output.contains("a merge is in progress"), "{output}");
+    assert!(output.contains("git merge --abort"), "{output}");
     assert_eq!(of_kind(&journal(&env), "session_started").len(), 0);
 }
 

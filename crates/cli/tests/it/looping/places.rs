@@ -226,10 +226,10 @@ fn a_second_run_in_the_worktree_is_refused_with_the_pid() {
         session(&[gate_step("there", "go"), write("x", "x"), say("<task-done>{id}</task-done>")]);
     let running = start(&env, &[&waits], &[]);
     wait_for(&env, "there");
-    let said = again(&env, &[]).failure(1);
+    let output = again(&env, &[]).failure(1);
     assert!(
-        said.contains(&format!("(pid {})", running.id())) && said.contains("ralph cancel"),
-        "{said}"
+        output.contains(&format!("(pid {})", running.id())) && output.contains("ralph cancel"),
+        "{output}"
     );
     touch(&env, "go");
     Ran::end_of(running).success();

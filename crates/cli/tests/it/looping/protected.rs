@@ -41,9 +41,9 @@ fn a_change_of_a_protected_file_is_refused_until_it_is_undone() {
     let honest = changes("tests/golden.txt", "truth\n");
     build(&env, &[&lies, &honest], &[]).success();
     assert_eq!(classes(&env), ["red", "done"]);
-    let said = "protected files changed: tests/golden.txt";
-    assert!(env.task(&["log", "a"]).contains(said));
-    assert!(run_file(&env, "iteration-002.task.md").contains(said));
+    let output = "protected files changed: tests/golden.txt";
+    assert!(env.task(&["log", "a"]).contains(output));
+    assert!(run_file(&env, "iteration-002.task.md").contains(output));
     assert_eq!(env.git(&["show", "HEAD:tests/golden.txt"]), "truth\n");
 }
 
@@ -68,8 +68,8 @@ fn gates_count_as_they_were_when_the_run_began() {
     let lazy = session(&[write("AGENTS.md", loose), say("<task-done>{id}</task-done>")]);
     let ran = build(&env, &[&lazy], &["--once"]);
     assert_eq!(classes(&env), ["red"], "the test command of the base judges");
-    let said = "protected files changed: AGENTS.md (the test command)";
-    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let output = "protected files changed: AGENTS.md (the test command)";
+    assert!(ran.stderr.contains(output), "{}", ran.stderr);
     // Prose may change.
     let env = project(&["a"]);
     config(&env, "on_protected = \"reject\"");
@@ -119,47 +119,47 @@ fn reported(include: &str, steps: &[String]) -> (TestEnv, String) {
 fn a_filter_that_a_session_plants_is_taken_back_or_refused() {
     let plants = "git config filter.x.smudge 'echo hello'; echo '* filter=x' > .git/info/attributes; \
                   mkdir -p .git/hooks; echo exit 0 > .git/hooks/planted";
-    let (env, said) = reported("", &[sh(plants)]);
-    assert_eq!(classes(&env), ["done"], "{said}");
+    let (env, output) = reported("", &[sh(plants)]);
+    assert_eq!(classes(&env), ["done"], "{output}");
     for file in [".git/config", ".git/info/attributes", ".git/hooks/planted"] {
         let text = format!("{file}; ralph restored it");
-        assert!(said.contains(&text), "{said}");
+        assert!(output.contains(&text), "{output}");
     }
     assert!(!env.git(&["config", "--list"]).contains("filter"));
     for plants in ["git config core.symlinks false", "git config core.fileMode false"] {
-        let (env, said) = reported("", &[sh(plants)]);
-        assert_eq!(classes(&env), ["done"], "{plants}: {said}");
-        assert!(said.contains(".git/config; ralph restored it"), "{said}");
+        let (env, output) = reported("", &[sh(plants)]);
+        assert_eq!(classes(&env), ["done"], "{plants}: {output}");
+        assert!(output.contains(".git/config; ralph restored it"), "{output}");
     }
-    let (env, said) = reported("", &[sh("git config --global filter.x.smudge 'echo hello'")]);
+    let (env, output) = reported("", &[sh("git config --global filter.x.smudge 'echo hello'")]);
     assert_eq!(classes(&env), ["red"]);
-    assert!(said.contains("~/.gitconfig (how git shows files)"), "{said}");
-    let (env, said) = reported("", &[sh("echo a.txt >> .git/info/exclude")]);
-    assert_eq!(classes(&env), ["red"], "{said}");
-    assert!(said.contains(".git/info/exclude (which files git ignores)"), "{said}");
+    assert!(output.contains("~/.gitconfig (how git shows files)"), "{output}");
+    let (env, output) = reported("", &[sh("echo a.txt >> .git/info/exclude")]);
+    assert_eq!(classes(&env), ["red"], "{output}");
+    assert!(output.contains(".git/info/exclude (which files git ignores)"), "{output}");
     // Other settings are nobody's business.
-    let (env, said) = reported("", &[sh("git config color.ui false")]);
-    assert_eq!(classes(&env), ["done"], "{said}");
+    let (env, output) = reported("", &[sh("git config color.ui false")]);
+    assert_eq!(classes(&env), ["done"], "{output}");
 }
 
 #[test]
 fn a_file_that_clean_checkouts_get_counts_as_it_was() {
-    let (env, said) = reported(".env\n", &[write(".env", "A=2\n")]);
+    let (env, output) = reported(".env\n", &[write(".env", "A=2\n")]);
     assert_eq!(classes(&env), ["red"]);
-    assert!(said.contains(".env (copied into a clean checkout)"), "{said}");
-    let (env, said) = reported(".env\n", &[write(".env", "A=1\n")]);
-    assert_eq!(classes(&env), ["done"], "{said}");
-    let (env, said) = reported("", &[write(".env", "A=2\n")]);
-    assert_eq!(classes(&env), ["done"], "it is given to nobody: {said}");
+    assert!(output.contains(".env (copied into a clean checkout)"), "{output}");
+    let (env, output) = reported(".env\n", &[write(".env", "A=1\n")]);
+    assert_eq!(classes(&env), ["done"], "{output}");
+    let (env, output) = reported("", &[write(".env", "A=2\n")]);
+    assert_eq!(classes(&env), ["done"], "it is given to nobody: {output}");
 }
 
 #[test]
 fn a_link_out_of_the_repository_is_refused() {
-    let (env, said) = reported("", &[sh("ln -s /etc/hostname name")]);
+    let (env, output) = reported("", &[sh("ln -s /etc/hostname name")]);
     assert_eq!(classes(&env), ["red"]);
-    assert!(said.contains("name (a link that points outside the repository)"), "{said}");
-    let (env, said) = reported("", &[sh("mkdir d; ln -s ../a.txt d/link")]);
-    assert_eq!(classes(&env), ["done"], "{said}");
+    assert!(output.contains("name (a link that points outside the repository)"), "{output}");
+    let (env, output) = reported("", &[sh("mkdir d; ln -s ../a.txt d/link")]);
+    assert_eq!(classes(&env), ["done"], "{output}");
 }
 
 /// A step that says that it was reached and waits, by files that a sandbox shows, too.
@@ -270,11 +270,11 @@ fn a_gate_that_rewrites_a_protected_file_is_red_and_the_file_is_put_back() {
         let ran = build(&env, &[&overwrites, &moves, &honest], &[]);
         assert_eq!(classes(&env), ["red", "red", "done"], "{level}: {}", ran.stderr);
         let log = env.task(&["log", "a"]);
-        let said = "this gate changed protected files: tests/check.sh";
+        let output = "this gate changed protected files: tests/check.sh";
         // Read-only, the file stays as it is, and the next gate judges by it.
-        assert!(log.contains(if level == "full" { "gate check failed" } else { said }), "{log}");
+        assert!(log.contains(if level == "full" { "gate check failed" } else { output }), "{log}");
         let prompt = run_file(&env, "iteration-003.task.md");
-        assert!(level == "full" || prompt.contains(said), "{level}: {log}");
+        assert!(level == "full" || prompt.contains(output), "{level}: {log}");
         let kept = std::fs::read_to_string(env.repo().join("tests/check.sh")).unwrap();
         assert_eq!(kept, "grep -qx hello greet.txt\n", "{level}");
     }

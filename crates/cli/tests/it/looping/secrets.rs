@@ -181,8 +181,8 @@ result 'It was {inner}. <task-done>a</task-done>'
 #[test]
 fn events_on_stdout_have_no_secrets_and_errors_neither() {
     let env = talkative(&["a"]);
-    let said = say(&format!("key {KEY} <question>may I use {KEY}?</question>"));
-    let ran = build(&env, &[&said], &["--ui", "json", "--once"]);
+    let output = say(&format!("key {KEY} <question>may I use {KEY}?</question>"));
+    let ran = build(&env, &[&output], &["--ui", "json", "--once"]);
     for line in ran.stdout.lines() {
         serde_json::from_str::<Value>(line).unwrap();
     }

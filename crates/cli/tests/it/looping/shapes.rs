@@ -24,9 +24,9 @@ fn checklist(text: &str) -> TestEnv {
 }
 
 /// The run is refused with these words, and no session was started.
-fn refused(env: &TestEnv, extra: &[&str], said: &[&str]) {
+fn refused(env: &TestEnv, extra: &[&str], output: &[&str]) {
     let text = build(env, &[&works()], extra).failure(1);
-    for part in said {
+    for part in output {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert_eq!(runs(env).len(), 0, "{text}");
@@ -60,8 +60,8 @@ fn loop_commit_done_leaves_an_iteration_without_a_tick_uncommitted() {
 #[test]
 fn loop_commit_session_is_refused_where_tasks_are_judged_one_by_one() {
     let env = project(&["a"]);
-    let said = ["`loop.commit = \"session\"` (--set) does not apply", "once it is done"];
-    refused(&env, &["--set", "loop.commit=session"], &said);
+    let output = ["`loop.commit = \"session\"` (--set) does not apply", "once it is done"];
+    refused(&env, &["--set", "loop.commit=session"], &output);
 }
 
 #[test]
@@ -85,12 +85,13 @@ fn works_in_a_worktree_leaves_your_checkout_to_you_with_one_session_at_a_time() 
 #[test]
 fn works_in_is_refused_where_a_run_has_one_place_to_work_in() {
     let env = checklist("# P\n\n- [ ] one\n");
-    let said = ["`loop.works_in = \"worktree\"` (--set)", "preset checklist", "ralph import"];
-    refused(&env, &["--set", "loop.works_in=worktree"], &said);
+    let output = ["`loop.works_in = \"worktree\"` (--set)", "preset checklist", "ralph import"];
+    refused(&env, &["--set", "loop.works_in=worktree"], &output);
 
     let env = project(&["a", "b"]);
-    let said = ["`loop.works_in = \"place\"` (--set)", "2 tasks in parallel need a worktree each"];
-    refused(&env, &["-j", "2", "--set", "loop.works_in=place"], &said);
+    let output =
+        ["`loop.works_in = \"place\"` (--set)", "2 tasks in parallel need a worktree each"];
+    refused(&env, &["-j", "2", "--set", "loop.works_in=place"], &output);
 }
 
 #[test]
@@ -113,8 +114,8 @@ fn ends_when_decides_whether_ticks_or_the_promise_complete_a_checklist() {
 #[test]
 fn ends_when_that_could_never_complete_a_run_is_refused() {
     let env = project(&["a"]);
-    let said = ["`loop.ends_when = \"marker\"` (--set)", "the task database has no marker"];
-    refused(&env, &["--set", "loop.ends_when=marker"], &said);
+    let output = ["`loop.ends_when = \"marker\"` (--set)", "the task database has no marker"];
+    refused(&env, &["--set", "loop.ends_when=marker"], &output);
     let env = checklist("# P\n\n- [ ] one\n");
     refused(&env, &["--set", "loop.ends_when="], &["is empty, so the run would never be complete"]);
 }

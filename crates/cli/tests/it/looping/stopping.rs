@@ -46,10 +46,10 @@ fn the_first_ctrl_c_lets_the_session_end_and_its_work_is_committed() {
     let first = format!("Stopping after this session (pid {})\n", running.id());
     assert!(page.starts_with(&first), "{page}");
     touch(&env, "go");
-    let (said, statuses) = ended(&env, running);
-    assert_eq!(statuses, ["done", "open"], "{said}");
+    let (output, statuses) = ended(&env, running);
+    assert_eq!(statuses, ["done", "open"], "{output}");
     assert_eq!(
-        said.matches("Stopping after this session. Press Ctrl-C again to kill it.").count(),
+        output.matches("Stopping after this session. Press Ctrl-C again to kill it.").count(),
         1
     );
     assert_eq!(env.git(&["show", "HEAD:a.txt"]), "work\n");
@@ -146,8 +146,8 @@ fn gates_that_run_finish_after_the_first_ctrl_c() {
     wait_for(&env, "judging");
     ctrl_c(&env, &running, 1);
     touch(&env, "go");
-    let (said, statuses) = ended(&env, running);
-    assert_eq!(statuses, ["done", "open"], "{said}");
+    let (output, statuses) = ended(&env, running);
+    assert_eq!(statuses, ["done", "open"], "{output}");
     goes_on(&env);
 }
 
@@ -159,8 +159,8 @@ fn a_second_ctrl_c_ends_gates_and_costs_the_task_no_retry() {
     wait_for(&env, "judging");
     ctrl_c(&env, &running, 1);
     send_signal("INT", running.id());
-    let (said, statuses) = ended(&env, running);
-    assert_eq!(statuses, ["open", "open"], "{said}");
+    let (output, statuses) = ended(&env, running);
+    assert_eq!(statuses, ["open", "open"], "{output}");
     assert_eq!(show(&env, "a")["retry_count"], 0);
     touch(&env, "go");
     goes_on(&env);
@@ -182,8 +182,8 @@ fn cancel_after_task_retries_the_task_in_hand_and_starts_no_other() {
     let page = env.ralph(&["status"]).success();
     assert!(page.starts_with("Stopping after this task (pid "), "{page}");
     touch(&env, "go");
-    let (said, statuses) = ended(&env, running);
-    assert_eq!(statuses, ["done", "open"], "{said}");
+    let (output, statuses) = ended(&env, running);
+    assert_eq!(statuses, ["done", "open"], "{output}");
     assert_eq!(classes(&env), ["red", "done"]);
     goes_on(&env);
 }
@@ -228,11 +228,11 @@ fn side_by_side_every_session_ends_before_the_run() {
     touch(&env, "go.a");
     wait_until("the first is done", PATIENCE, || status(&env, "a") == "done");
     touch(&env, "go.b");
-    let (said, statuses) = ended(&env, running);
+    let (output, statuses) = ended(&env, running);
     assert_eq!((statuses, status(&env, "c")), (["done".into(), "done".into()], "open".into()));
     assert!(
-        said.contains("Stopping after these sessions. Press Ctrl-C again to kill them."),
-        "{said}"
+        output.contains("Stopping after these sessions. Press Ctrl-C again to kill them."),
+        "{output}"
     );
 }
 
@@ -243,11 +243,11 @@ fn s2_28_cancel_ends_the_run_keeps_the_work_and_it_can_be_taken_up_again() {
         let running = start(&env, &[&stays(), &works(), &works()], &["5"]);
         wait_for(&env, "there");
         env.ralph(now).success();
-        let (said, statuses) = ended(&env, running);
-        assert_eq!(statuses, ["open", "open"], "{said}");
+        let (output, statuses) = ended(&env, running);
+        assert_eq!(statuses, ["open", "open"], "{output}");
         assert_eq!(show(&env, "a")["retry_count"], 0);
         assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:half.txt"]), "half\n");
-        assert!(said.contains("ralph build"), "it says how to go on: {said}");
+        assert!(output.contains("ralph build"), "it says how to go on: {output}");
         goes_on(&env);
     }
 }
@@ -260,8 +260,8 @@ fn cancel_waits_for_the_session_and_its_work_counts() {
     env.ralph(&["cancel"]).success();
     wait_for_event(&env, "the cancel", |event| event["kind"] == "control_received");
     touch(&env, "go");
-    let (said, statuses) = ended(&env, running);
-    assert_eq!(statuses, ["done", "open"], "{said}");
+    let (output, statuses) = ended(&env, running);
+    assert_eq!(statuses, ["done", "open"], "{output}");
     goes_on(&env);
 }
 

@@ -10,13 +10,13 @@ use super::*;
 /// What a start that must fail said; nothing may have begun.
 #[track_caller]
 fn refused(env: &TestEnv, arguments: &[&str], code: i32, parts: &[&str]) -> String {
-    let said = env.ralph(arguments).failure(code);
+    let output = env.ralph(arguments).failure(code);
     for part in parts {
-        assert!(said.contains(part), "{part:?} is missing in\n{said}");
+        assert!(output.contains(part), "{part:?} is missing in\n{output}");
     }
-    assert!(said.contains("hint:"), "what to type?\n{said}");
+    assert!(output.contains("hint:"), "what to type?\n{output}");
     assert!(runs(env).iter().all(|folder| !folder.join("events.jsonl").exists()), "it began");
-    said
+    output
 }
 
 #[test]
@@ -85,13 +85,16 @@ fn versions_that_are_old_or_garbage_are_warned_of() {
 #[test]
 fn places_without_a_repository() {
     let none = TestEnv::without_repository(crate::RALPH);
-    let said = none.ralph(&["build"]).failure(1);
-    assert!(said.contains("not inside a git repository") && said.contains("git init"), "{said}");
+    let output = none.ralph(&["build"]).failure(1);
+    assert!(
+        output.contains("not inside a git repository") && output.contains("git init"),
+        "{output}"
+    );
     let bare = none.folder().join("bare.git");
     let made = Command::new("git").args(["init", "-q", "--bare"]).arg(&bare).status().unwrap();
     assert!(made.success());
-    let said = none.ralph(&["-C", bare.to_str().unwrap(), "build"]).failure(1);
-    assert!(said.contains("bare repository") && said.contains("git worktree add"), "{said}");
+    let output = none.ralph(&["-C", bare.to_str().unwrap(), "build"]).failure(1);
+    assert!(output.contains("bare repository") && output.contains("git worktree add"), "{output}");
 }
 
 #[test]
@@ -106,11 +109,14 @@ fn a_folder_that_may_not_be_written() {
     );
     let Some(mut command) = private_mounts("a run in a read-only folder", &script) else { return };
     let output = command.env("REPO", env.repo()).env("HOME", env.home()).output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.starts_with("error: Build failed: ") && said.ends_with("code 1\n"), "{said}");
+    let printed = String::from_utf8(output.stdout).unwrap();
     assert!(
-        said.contains(".ralph") && said.contains("hint: ") && said.contains("ls -ld"),
-        "{said}"
+        printed.starts_with("error: Build failed: ") && printed.ends_with("code 1\n"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains(".ralph") && printed.contains("hint: ") && printed.contains("ls -ld"),
+        "{printed}"
     );
     assert_eq!(status(&env, "a"), "open");
 }
@@ -120,8 +126,8 @@ fn a_folder_that_is_a_file() {
     let env = project(&[]);
     env.write(".ralph", "a file\n");
     cassette(&env, &[&works()]);
-    let said = again(&env, &[]).failure(1);
-    assert!(said.contains(".ralph") && said.contains("hint: "), "{said}");
+    let output = again(&env, &[]).failure(1);
+    assert!(output.contains(".ralph") && output.contains("hint: "), "{output}");
     assert_eq!(std::fs::read_to_string(env.repo().join(".ralph")).unwrap(), "a file\n");
 }
 
@@ -130,8 +136,8 @@ fn templates_that_are_broken() {
     let env = project(&["a"]);
     cassette(&env, &[&works()]);
     env.write("PROMPT_build.md", "Rules.\nDo {{ task_title now.\n");
-    let said = refused(&env, &arguments(&[]), 1, &["PROMPT_build.md:2"]);
-    assert!(said.contains('^'), "line and caret: {said}");
+    let output = refused(&env, &arguments(&[]), 1, &["PROMPT_build.md:2"]);
+    assert!(output.contains('^'), "line and caret: {output}");
     std::fs::write(env.repo().join("PROMPT_build.md"), b"\x00\xff\xfebinary").unwrap();
     refused(&env, &arguments(&[]), 1, &["PROMPT_build.md", "UTF-8"]);
     std::fs::remove_file(env.repo().join("PROMPT_build.md")).unwrap();
@@ -218,8 +224,8 @@ fn state_of_another_tool() {
     cassette(&env, &[&works()]);
     let foreign = "this = [is not ours\n";
     env.write(".ralph/state.toml", foreign);
-    let said = refused(&env, &arguments(&[]), 1, &["state.toml"]);
-    assert!(said.contains("mv ") || said.contains("rm "), "{said}");
+    let output = refused(&env, &arguments(&[]), 1, &["state.toml"]);
+    assert!(output.contains("mv ") || output.contains("rm "), "{output}");
     assert_eq!(std::fs::read_to_string(env.repo().join(".ralph/state.toml")).unwrap(), foreign);
     env.write(".ralph/state.toml", "name = \"another tool\"\nversion = 3\n");
     refused(&env, &arguments(&[]), 1, &["state.toml"]);
@@ -312,10 +318,10 @@ fn a_socket_that_leads_nowhere() {
     let mut env = project(&["a"]);
     cassette(&env, &[&works()]);
     env.set("RALPH_SOCKET", "/nowhere/ralph.sock");
-    let said = again(&env, &[]).failure(1);
-    assert!(said.contains("session"), "{said}");
-    let said = env.ralph(&["task", "list"]).failure(1);
-    assert!(said.contains("/nowhere/ralph.sock"), "{said}");
+    let output = again(&env, &[]).failure(1);
+    assert!(output.contains("session"), "{output}");
+    let output = env.ralph(&["task", "list"]).failure(1);
+    assert!(output.contains("/nowhere/ralph.sock"), "{output}");
 }
 
 #[test]

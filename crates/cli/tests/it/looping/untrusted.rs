@@ -40,9 +40,9 @@ fn a_pipe_in_place_of_a_file_hangs_no_command() {
     cassette(&env, &[&works()]);
     for file in ["PROMPT_build.md", "AGENTS.md", "ralph.toml", ".worktreeinclude"] {
         pipe(&env, file);
-        let said = ended(&env, &arguments(&[])).failure(1);
+        let output = ended(&env, &arguments(&[])).failure(1);
         let why = format!("{file} cannot be read: it is a pipe, not a regular file");
-        assert!(said.contains(&why), "{said}");
+        assert!(output.contains(&why), "{output}");
         let dry = ended(&env, &arguments(&["--dry-run"]));
         assert!(dry.code == 1 || file == ".worktreeinclude", "{file}: {}", dry.stderr);
         let doctor = ended(&env, &["doctor"]);
@@ -50,10 +50,10 @@ fn a_pipe_in_place_of_a_file_hangs_no_command() {
         std::fs::remove_file(env.repo().join(file)).unwrap();
     }
     pipe(&env, "PROMPT_plan.md");
-    let said =
+    let output =
         ended(&env, &["plan", "--agent", "script", "--set", "agent.script.path=../cassette.jsonl"])
             .failure(1);
-    assert!(said.contains("PROMPT_plan.md cannot be read: it is a pipe"), "{said}");
+    assert!(output.contains("PROMPT_plan.md cannot be read: it is a pipe"), "{output}");
     std::fs::remove_file(env.repo().join("PROMPT_plan.md")).unwrap();
     // A skill is passed over.
     pipe(&env, ".ralph/skills/x/SKILL.md");
@@ -79,8 +79,8 @@ fn a_prompt_that_leads_into_git_or_out_of_the_repository_is_not_shown_to_an_agen
         [(".git/config", "it is in .git"), ("../elsewhere.md", "outside the repository")]
     {
         link(target);
-        let said = build(&env, &[&works()], &[]).failure(1);
-        assert!(said.contains("PROMPT_build.md") && said.contains(why), "{said}");
+        let output = build(&env, &[&works()], &[]).failure(1);
+        assert!(output.contains("PROMPT_build.md") && output.contains(why), "{output}");
     }
     std::fs::remove_file(env.repo().join("PROMPT_build.md")).unwrap();
     for (path, why) in [
@@ -93,8 +93,8 @@ fn a_prompt_that_leads_into_git_or_out_of_the_repository_is_not_shown_to_an_agen
         (".ralph/state.toml", "part of ralph's own state"),
     ] {
         env.write("ralph.toml", format!("[prompts]\nbuild = {path:?}\n"));
-        let said = build(&env, &[&works()], &[]).failure(1);
-        assert!(said.contains(why), "{path}: {said}");
+        let output = build(&env, &[&works()], &[]).failure(1);
+        assert!(output.contains(why), "{path}: {output}");
     }
     assert!(runs(&env).is_empty());
     // What the user names is the user's choice.
@@ -111,8 +111,8 @@ fn a_committed_link_within_the_repository_is_read_and_a_new_one_is_named() {
     env.write("CLAUDE.md", "```\nTEST_COMMAND=\"touch ../notes/judged\"\n```\n");
     symlink("docs/prompt.md", env.repo().join("PROMPT_build.md")).unwrap();
     symlink("CLAUDE.md", env.repo().join("AGENTS.md")).unwrap();
-    let said = build(&env, &[&works()], &[]).failure(1);
-    assert!(said.contains("symbolic link to docs/prompt.md that is not committed"), "{said}");
+    let output = build(&env, &[&works()], &[]).failure(1);
+    assert!(output.contains("symbolic link to docs/prompt.md that is not committed"), "{output}");
     env.git(&["add", "-A"]);
     env.git(&["commit", "-qm", "links"]);
     let ran = build(&env, &[&works()], &[]);
@@ -126,8 +126,8 @@ fn a_giant_and_an_endless_template_are_refused_with_their_limit() {
     let env = project(&["a"]);
     let giant = std::fs::File::create(env.repo().join("AGENTS.md")).unwrap();
     giant.set_len(1 << 33).unwrap();
-    let said = build(&env, &[&works()], &[]).failure(1);
-    assert!(said.contains("AGENTS.md cannot be read: it is larger than 1 MiB"), "{said}");
+    let output = build(&env, &[&works()], &[]).failure(1);
+    assert!(output.contains("AGENTS.md cannot be read: it is larger than 1 MiB"), "{output}");
     std::fs::remove_file(env.repo().join("AGENTS.md")).unwrap();
     let nested =
         "{% for i in range(99999) %}{% for j in range(99999) %}xxxxxxxx{% endfor %}{% endfor %}";
@@ -146,8 +146,8 @@ fn a_planted_link_for_the_lock_of_a_run_leaves_the_users_file_alone() {
     let lock = env.repo().join(".ralph/run.lock");
     let _ = std::fs::remove_file(&lock);
     symlink(&precious, &lock).unwrap();
-    let said = build(&env, &[&works()], &[]).failure(1);
-    assert!(said.contains(".ralph/run.lock") && said.contains("symbolic link to"), "{said}");
+    let output = build(&env, &[&works()], &[]).failure(1);
+    assert!(output.contains(".ralph/run.lock") && output.contains("symbolic link to"), "{output}");
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "words\n");
     std::fs::remove_file(&lock).unwrap();
     let ran = build(&env, &[&works()], &[]);
@@ -163,8 +163,8 @@ fn a_planted_task_database_with_a_trigger_ends_the_run_before_the_first_session(
     planter.execute_batch(trigger).unwrap();
     drop(planter);
     let ran = build(&env, &[&works()], &[]);
-    let said = ran.failure(1);
-    assert!(said.contains("ralph did not create its trigger t"), "{said}");
+    let output = ran.failure(1);
+    assert!(output.contains("ralph did not create its trigger t"), "{output}");
     assert!(runs(&env).is_empty());
     env.ralph(&["task", "list"]).failure(1);
     let planter = rusqlite::Connection::open(env.store()).unwrap();

@@ -26,13 +26,13 @@ fn weakened_tests_are_told_and_stay_in_the_evidence() {
     let honest = session(&[write("b.txt", "x\n"), say("<task-done>{id}</task-done>")]);
     let ran = build(&env, &[&makes(&lazy), &honest], &[]);
     assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);
-    let said = "tests are weaker than before: tests/test_sums.py: test_adds asserts nothing now \
+    let output = "tests are weaker than before: tests/test_sums.py: test_adds asserts nothing now \
                 (1 before); tests/test_sums.py: test_fails was removed";
     let text: String = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains(said), "{}", ran.stderr);
+    assert!(text.contains(output), "{}", ran.stderr);
     let rows = show(&env, "a")["evidence"].clone();
     let row = rows.as_array().unwrap().iter().find(|row| row["judge"] == "weakened tests").unwrap();
-    assert_eq!((row["verdict"].as_str(), row["digest"].as_str()), (Some("pass"), Some(said)));
+    assert_eq!((row["verdict"].as_str(), row["digest"].as_str()), (Some("pass"), Some(output)));
     // The next task did nothing of the kind.
     assert!(!show(&env, "b")["evidence"].to_string().contains("weaker"));
     let journal = journal(&env);
@@ -47,8 +47,8 @@ fn a_deleted_test_file_is_told_and_a_moved_one_is_not() {
     let env = tested();
     let gone = session(&[sh("git rm -q tests/test_sums.py"), say("<task-done>{id}</task-done>")]);
     let ran = build(&env, &[&gone], &["--once"]);
-    let said = "tests/test_sums.py was deleted with 2 tests";
-    assert!(ran.code == 0 && ran.stderr.contains(said), "{}", ran.stderr);
+    let output = "tests/test_sums.py was deleted with 2 tests";
+    assert!(ran.code == 0 && ran.stderr.contains(output), "{}", ran.stderr);
     let env = tested();
     let moved = session(&[
         sh("git mv tests/test_sums.py tests/test_numbers.py"),

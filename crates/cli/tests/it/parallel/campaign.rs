@@ -274,9 +274,9 @@ fn a_random_plan_that_is_killed_again_and_again_comes_to_a_good_end() {
         worlds += 1;
         let mut dice = Dice(seed ^ 0xABCD);
         loop {
-            let said = std::fs::File::create(world.env.folder().join("said.txt")).unwrap();
+            let output = std::fs::File::create(world.env.folder().join("said.txt")).unwrap();
             let mut command = world.env.command(&["build", "-j", "4", "--unlimited"]);
-            command.stdout(said.try_clone().unwrap()).stderr(said);
+            command.stdout(output.try_clone().unwrap()).stderr(output);
             let mut run = command.spawn().unwrap();
             let after = std::time::Duration::from_millis(200 + dice.roll(1500));
             let clock = Stopwatch::start();
@@ -294,8 +294,8 @@ fn a_random_plan_that_is_killed_again_and_again_comes_to_a_good_end() {
                 kills += 1;
                 continue;
             }
-            let said = || std::fs::read_to_string(world.env.folder().join("said.txt")).unwrap();
-            assert!(matches!(end.code(), Some(0 | 7)), "seed {seed}: {end}\n{}", said());
+            let output = || std::fs::read_to_string(world.env.folder().join("said.txt")).unwrap();
+            assert!(matches!(end.code(), Some(0 | 7)), "seed {seed}: {end}\n{}", output());
             break;
         }
         check(&world, tasks);

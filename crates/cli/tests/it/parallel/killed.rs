@@ -32,16 +32,16 @@ fn world() -> World {
 
 /// Whether a run was killed at the point.
 fn build(world: &World, crash: Option<&str>) -> bool {
-    let said = std::fs::File::create(world.env.folder().join("said.txt")).unwrap();
+    let output = std::fs::File::create(world.env.folder().join("said.txt")).unwrap();
     let mut command = world.env.command(&["build", "-j", "3"]);
-    command.stdout(said.try_clone().unwrap()).stderr(said);
+    command.stdout(output.try_clone().unwrap()).stderr(output);
     if let Some(point) = crash {
         command.env("RALPH_TEST_CRASH", point);
     }
     let end = command.status().unwrap();
     let killed = end.signal() == Some(9);
-    let said = || std::fs::read_to_string(world.env.folder().join("said.txt")).unwrap();
-    assert!(killed || end.code() == Some(0), "{crash:?}: {end}\n{}", said());
+    let output = || std::fs::read_to_string(world.env.folder().join("said.txt")).unwrap();
+    assert!(killed || end.code() == Some(0), "{crash:?}: {end}\n{}", output());
     killed
 }
 
@@ -74,8 +74,8 @@ fn work_that_had_landed_is_not_done_again() {
     };
     let before: Vec<usize> = TASKS.iter().map(|id| tries(id)).collect();
     build(&world, None);
-    let said = std::fs::read_to_string(world.env.folder().join("said.txt")).unwrap();
-    assert!(said.contains("its work landed before"), "{said}");
+    let output = std::fs::read_to_string(world.env.folder().join("said.txt")).unwrap();
+    assert!(output.contains("its work landed before"), "{output}");
     let again = TASKS.iter().zip(before).filter(|(id, before)| tries(id) == *before).count();
     assert!(again >= 1, "one task had no second session");
     world.git(&["merge-base", "--is-ancestor", &landed, "HEAD"]);

@@ -78,16 +78,16 @@ impl World {
     /// Nothing of the run is left but its records: no worktree, no branch, no half-made file.
     fn check_tidy(&self) {
         let worktrees = self.git(&["worktree", "list", "--porcelain"]);
-        let said = std::fs::read_to_string(self.env.folder().join("said.txt"));
-        let said = said.unwrap_or_default();
-        assert_eq!(worktrees.matches("worktree ").count(), 1, "{worktrees}\n{said}");
+        let output = std::fs::read_to_string(self.env.folder().join("said.txt"));
+        let output = output.unwrap_or_default();
+        assert_eq!(worktrees.matches("worktree ").count(), 1, "{worktrees}\n{output}");
         let branches = self.git(&["branch", "--list", "ralph/*"]);
         assert_eq!(branches, "");
         assert!(!self.env.repo().join(".worktrees").exists());
         let markers = std::fs::read_dir(self.env.repo().join(".ralph/worktrees"));
         let markers: Vec<_> =
             markers.into_iter().flatten().map(|entry| entry.unwrap().file_name()).collect();
-        assert!(markers.is_empty(), "{markers:?}\n{said}");
+        assert!(markers.is_empty(), "{markers:?}\n{output}");
         assert!(!self.env.repo().join(".git/ralph-landing.json").exists());
         assert!(!self.env.repo().join(".git/worktrees").exists());
         self.git(&["fsck", "--strict", "--no-dangling"]);

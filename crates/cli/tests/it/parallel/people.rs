@@ -13,11 +13,11 @@ fn uncommitted_changes_of_a_person_are_never_written_over() {
     world.env.write("new.txt", "mine too\n");
     world.plan("a", "echo theirs >file.txt; echo theirs >new.txt");
     let ran = world.build(2, &[]);
-    let said = ran.stderr.clone();
-    assert_eq!(ran.code, 7, "{said}");
+    let output = ran.stderr.clone();
+    assert_eq!(ran.code, 7, "{output}");
     assert!(
-        said.contains("you have uncommitted changes in file.txt, new.txt; commit them"),
-        "{said}"
+        output.contains("you have uncommitted changes in file.txt, new.txt; commit them"),
+        "{output}"
     );
     assert_eq!(std::fs::read_to_string(world.env.repo().join("file.txt")).unwrap(), "mine\n");
     assert_eq!(std::fs::read_to_string(world.env.repo().join("new.txt")).unwrap(), "mine too\n");
@@ -88,8 +88,8 @@ fn a_person_who_switches_branches_keeps_the_work_from_landing() {
 fn without_a_branch_to_land_on_nothing_is_begun() {
     let world = World::new(&["a"]);
     world.git(&["checkout", "--quiet", "--detach"]);
-    let said = world.build(2, &[]).failure(5);
-    assert!(said.contains("git switch BRANCH"), "{said}");
+    let output = world.build(2, &[]).failure(5);
+    assert!(output.contains("git switch BRANCH"), "{output}");
     assert!(!world.env.note("tries").exists());
 }
 

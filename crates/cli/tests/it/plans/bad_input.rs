@@ -40,8 +40,8 @@ fn s2_6_s2_8_empty_and_blank_plans_are_no_plans() {
     for text in ["", "\n\n  \n\t\n", "\u{feff}", "\u{feff}\n \n"] {
         for arguments in [&["implementation_plan.md"][..], &[], &["--preset", "checklist"]] {
             let env = with_plan("implementation_plan.md", text);
-            let said = refused(&env, arguments, 2);
-            has(&said, "implementation_plan.md is empty");
+            let output = refused(&env, arguments, 2);
+            has(&output, "implementation_plan.md is empty");
         }
     }
 }
@@ -119,14 +119,14 @@ fn a_very_large_plan_is_worked_off() {
     assert!(text.len() > 2_000_000);
     let env = with_plan("progress.md", &text);
     let steps = session(&[write("one", "x"), tick("progress.md", "Write one"), say("ok")]);
-    said(build(&env, &[&steps], &["--once"]), 0);
+    output_of(build(&env, &[&steps], &["--once"]), 0);
     let file = read(&env, "progress.md");
     assert_eq!(ticks(&file), ["Write one"]);
     assert!(file.contains(&prose));
     // With the real argument list it does not reach the limit of the system either.
     let mut env = with_plan("progress.md", &text);
     let here = stand_in(&mut env, "echo $n > work; result ok");
-    said(env.ralph(&["build", "--once", "--agent", "claude"]), 0);
+    output_of(env.ralph(&["build", "--once", "--agent", "claude"]), 0);
     assert_eq!(sessions_of(&here), 1);
 }
 
@@ -135,7 +135,7 @@ fn many_tasks_are_taken_in() {
     let checkboxes: String = (0..1000).map(|n| format!("- [ ] Task number {n}\n")).collect();
     let env = with_plan("progress.md", &format!("# Progress: Big\n\n## Tasks\n{checkboxes}"));
     let steps = session(&[write("x", "x"), tick("progress.md", "Task number 0"), say("ok")]);
-    said(build(&env, &[&steps], &["--once"]), 0);
+    output_of(build(&env, &[&steps], &["--once"]), 0);
     assert_eq!(ticks(&read(&env, "progress.md")), ["Task number 0"]);
 }
 
@@ -144,7 +144,7 @@ fn odd_shapes_are_read_as_a_person_would() {
     let odd = "# Progress: Odd\n\n## Status\nA\n\n## Tasks\n### Phase\n- [ ] Same\n\t- [ ] Inner one\n\t- [ ] Inner two\n* [ ] Star\n+ [x] Plus\n1. [ ] Number\n### Phase\n- [ ] Same\n- [ ]\n- [ ]NoSpace\n- [y] Other\n";
     let env = with_plan("progress.md", odd);
     let ran = build(&env, &[&only_says("hm")], &["--once"]);
-    let text = said(ran, 0);
+    let text = output_of(ran, 0);
     let listed = tasks(&env);
     for title in ["Inner one", "Inner two", "Star", "Plus", "Number"] {
         assert!(listed.iter().any(|(known, _)| known == title), "{title}: {listed:?}\n{text}");
@@ -167,7 +167,7 @@ fn parts_finish_their_parent() {
         let step = sh(&format!("sed -i 's/\\[ \\] Part {word}/[x] Part {word}/' progress.md"));
         session(&[write(&format!("f{n}"), "x"), step, say("ok")])
     };
-    said(build(&env, &[&part(1, "one"), &part(2, "two")], &[]), 0);
+    output_of(build(&env, &[&part(1, "one"), &part(2, "two")], &[]), 0);
     assert_eq!((stop(&env), sessions(&env)), ("complete".into(), 2));
     has(&read(&env, "progress.md"), "- [x] Whole\n  - [x] Part one\n  - [x] Part two\n");
     assert!(tasks(&env).iter().all(|(_, status)| status == "done"), "{:?}", tasks(&env));
@@ -177,7 +177,7 @@ fn parts_finish_their_parent() {
 fn without_agents_md_there_is_no_gate_and_that_is_said() {
     for env in [with_progress(), with_checklist()] {
         let steps = session(&[write("x", "x"), say("ok")]);
-        let text = said(build(&env, &[&steps], &["--once"]), 0);
+        let text = output_of(build(&env, &[&steps], &["--once"]), 0);
         has(&text, "no gates: work is accepted unchecked");
     }
 }
@@ -186,7 +186,7 @@ fn without_agents_md_there_is_no_gate_and_that_is_said() {
 fn an_agents_md_without_a_command_is_no_gate_either() {
     let env = with_checklist();
     commit_file(&env, "AGENTS.md", "# Agents\n\nBe nice.\n");
-    let text = said(build(&env, &[&session(&[write("x", "x"), say("ok")])], &["--once"]), 0);
+    let text = output_of(build(&env, &[&session(&[write("x", "x"), say("ok")])], &["--once"]), 0);
     has(&text, "no gates: work is accepted unchecked");
 }
 
@@ -198,7 +198,7 @@ fn words_in_a_plan_cannot_paint_the_terminal_or_the_commit() {
     );
     let ticks = sh("sed -i 's/\\[ \\]/[x]/' implementation_plan.md");
     let works = session(&[write("x", "x"), ticks, say("ok")]);
-    let text = said(build(&env, &[&works], &["1"]), 0);
+    let text = output_of(build(&env, &[&works], &["1"]), 0);
     assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
     assert!(!log(&env).contains('\u{1b}'));
     assert!(!env.repo().join("pwned").exists());

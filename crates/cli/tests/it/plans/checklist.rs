@@ -26,7 +26,7 @@ fn changes(number: u32) -> String {
 #[test]
 fn s3_5_s3_11_a_checklist_is_worked_off_and_every_iteration_committed() {
     let env = with_checklist();
-    let text = said(
+    let text = output_of(
         build(&env, &[&checks("one.txt", "Write one"), &checks("two.txt", "Write two")], &[]),
         0,
     );
@@ -59,7 +59,7 @@ fn s3_5_s3_11_a_checklist_is_worked_off_and_every_iteration_committed() {
 fn s3_9_the_promise_ends_the_run_after_its_iteration() {
     let env = with_checklist();
     gate(&env, "echo looked >> ../notes/gate.txt");
-    let text = said(build(&env, &[&completes("one.txt")], &[]), 0);
+    let text = output_of(build(&env, &[&completes("one.txt")], &[]), 0);
     assert_eq!((stop(&env), sessions(&env)), ("marker".into(), 1), "{text}");
     assert_eq!(subjects(&env)[0], "build: iteration 1 - no task ticked");
     assert_eq!(
@@ -83,7 +83,7 @@ fn s3_9_the_promise_counts_only_as_the_agents_own_last_word() {
     ];
     for words in quoted {
         let env = with_checklist();
-        said(build(&env, &[&words], &["1"]), 0);
+        output_of(build(&env, &[&words], &["1"]), 0);
         assert_eq!(stop(&env), "limit", "{words}");
     }
 }
@@ -91,7 +91,7 @@ fn s3_9_the_promise_counts_only_as_the_agents_own_last_word() {
 #[test]
 fn s3_19_the_promise_wins_over_nothing_changed() {
     let env = with_checklist();
-    let text = said(build(&env, &[&only_says(COMPLETE)], &[]), 0);
+    let text = output_of(build(&env, &[&only_says(COMPLETE)], &[]), 0);
     assert_eq!((stop(&env), sessions(&env)), ("marker".into(), 1), "{text}");
     assert_eq!(subjects(&env).len(), 2, "there was nothing to commit");
     has(&log(&env), "Status: success");
@@ -101,7 +101,7 @@ fn s3_19_the_promise_wins_over_nothing_changed() {
 fn s3_19_where_claims_are_confirmed_the_promise_needs_the_plan() {
     let env = with_checklist();
     let confirm = ["2", "--set", "completion.claims=confirm"];
-    said(build(&env, &[&completes("a"), &completes("b")], &confirm), 0);
+    output_of(build(&env, &[&completes("a"), &completes("b")], &confirm), 0);
     assert_eq!((stop(&env), sessions(&env)), ("limit".into(), 2));
     let last = session(&[
         write("c", "x"),
@@ -109,7 +109,7 @@ fn s3_19_where_claims_are_confirmed_the_promise_needs_the_plan() {
         tick(PLAN, "Write two"),
         say(COMPLETE),
     ]);
-    said(build(&env, &[&last], &confirm), 0);
+    output_of(build(&env, &[&last], &confirm), 0);
     assert_eq!(stop(&env), "complete");
 }
 
@@ -121,7 +121,7 @@ fn s3_19_work_that_the_agent_committed_itself_is_a_change() {
         sh("git add -A && git commit -qm mine"),
         say("Committed."),
     ]);
-    said(build(&env, &[&commits], &["1"]), 0);
+    output_of(build(&env, &[&commits], &["1"]), 0);
     assert_eq!(classes(&env), ["done"]);
     assert_eq!(subjects(&env)[0], "mine");
     has_not(&log(&env), "No changes detected");
@@ -131,7 +131,7 @@ fn s3_19_work_that_the_agent_committed_itself_is_a_change() {
 fn s3_17_an_iteration_without_a_change_is_a_failure_and_tried_again() {
     let env = with_checklist();
     let idle = only_says("I looked around.");
-    let text = said(build(&env, &[&idle, &checks("one", "Write one")], &["1"]), 0);
+    let text = output_of(build(&env, &[&idle, &checks("one", "Write one")], &["1"]), 0);
     has(&text, "No changes detected");
     assert_eq!(numbers(&env), [(1, 0), (1, 1)]);
     let log = log(&env);
@@ -143,7 +143,7 @@ fn s3_17_an_iteration_without_a_change_is_a_failure_and_tried_again() {
 fn s3_12_s3_17_s3_18_changing_nothing_four_times_is_exit_4() {
     let env = with_checklist();
     let idle = only_says("I looked around.");
-    let text = said(build(&env, &[&*idle; 5], &[]), 4);
+    let text = output_of(build(&env, &[&*idle; 5], &[]), 4);
     assert_eq!(numbers(&env), [(1, 0), (1, 1), (1, 2), (1, 3)], "{text}");
     has(&text, "No changes detected");
     has(&log(&env), "Exit Code: 4\n");
@@ -153,13 +153,13 @@ fn s3_12_s3_17_s3_18_changing_nothing_four_times_is_exit_4() {
 fn s3_12_s3_16_s3_18_an_agent_that_fails_four_times_is_exit_4() {
     let env = with_checklist();
     let crash = "{\"do\":\"exit\",\"code\":3}";
-    let text = said(build(&env, &[crash; 5], &[]), 4);
+    let text = output_of(build(&env, &[crash; 5], &[]), 4);
     assert_eq!(numbers(&env), [(1, 0), (1, 1), (1, 2), (1, 3)], "{text}");
     has(&log(&env), "Retries: 3\nStatus: failed\n");
     // Fewer are forgiven, and a success forgets them.
     let env = with_checklist();
     let (one, two) = (checks("one", "Write one"), checks("two", "Write two"));
-    said(build(&env, &[crash, crash, crash, &one, crash, crash, crash, &two], &[]), 0);
+    output_of(build(&env, &[crash, crash, crash, &one, crash, crash, crash, &two], &[]), 0);
     assert_eq!(numbers(&env).last(), Some(&(2, 3)));
     assert_eq!(numbers(&env).iter().filter(|(iteration, _)| *iteration == 2).count(), 4);
 }
@@ -168,11 +168,12 @@ fn s3_12_s3_16_s3_18_an_agent_that_fails_four_times_is_exit_4() {
 fn s3_16_a_session_that_takes_too_long_is_tried_again() {
     let env = with_checklist();
     let hangs = session(&[write("half", "x"), "{\"do\":\"hang\"}".to_owned()]);
-    let text = said(build(&env, &[&hangs, &hangs], &["--timeout", "1s", "--max-retries", "1"]), 4);
+    let text =
+        output_of(build(&env, &[&hangs, &hangs], &["--timeout", "1s", "--max-retries", "1"]), 4);
     assert_eq!(classes(&env), ["timeout", "timeout"], "{text}");
     let mut env = with_checklist();
     let here = stand_in(&mut env, r#"echo '{"no":"event"}'; echo '{"nor":"this"}'"#);
-    said(env.ralph(&["build", "--agent", "claude", "--max-retries", "0"]), 4);
+    output_of(env.ralph(&["build", "--agent", "claude", "--max-retries", "0"]), 4);
     assert_eq!((classes(&env), sessions_of(&here)), (vec!["malformed".to_owned()], 1));
 }
 
@@ -180,7 +181,7 @@ fn s3_16_a_session_that_takes_too_long_is_tried_again() {
 fn s3_10_s3_12_s3_18_red_gates_are_tried_again_and_then_exit_3() {
     let env = with_checklist();
     commit_file(&env, "AGENTS.md", "# Agents\n\n```sh\nTEST_COMMAND=\"echo FAILED; false\"\n```\n");
-    let text = said(build(&env, &[&*checks("one", "Write one"); 5], &[]), 3);
+    let text = output_of(build(&env, &[&*checks("one", "Write one"); 5], &[]), 3);
     assert_eq!(numbers(&env), [(1, 0), (1, 1), (1, 2), (1, 3)], "{text}");
     assert_eq!(classes(&env), ["red"; 4]);
     assert_eq!(subjects(&env)[0], "AGENTS.md", "what is red is not committed");
@@ -197,7 +198,7 @@ fn red_gates_that_feed_the_next_iteration_end_this_one() {
     let body = "cat > $here/prompt.$n; echo $n > work; [ $n = 6 ] && touch good; result ok";
     let here = stand_in(&mut env, body);
     let feed = ["build", "6", "--agent", "claude", "--set", "loop.on_red=feed"];
-    said(env.ralph(&feed), 0);
+    output_of(env.ralph(&feed), 0);
     assert_eq!(numbers(&env), [(1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0)]);
     assert_eq!(classes(&env), ["red", "red", "red", "red", "red", "done"]);
     let second = std::fs::read_to_string(here.join("prompt.2")).unwrap();
@@ -211,7 +212,7 @@ fn s3_10_what_a_red_gate_found_is_in_the_prompt_of_the_retry() {
     gate(&env, "test -e good || { echo 'FAILED: good is missing'; exit 1; }");
     let body = "cat > $here/prompt.$n; echo $n > work; [ $n = 2 ] && touch good; result ok";
     let here = stand_in(&mut env, body);
-    said(env.ralph(&["build", "1", "--agent", "claude"]), 0);
+    output_of(env.ralph(&["build", "1", "--agent", "claude"]), 0);
     assert_eq!(classes(&env), ["red", "done"]);
     let prompt = |n: u32| std::fs::read_to_string(here.join(format!("prompt.{n}"))).unwrap();
     has_not(&prompt(1), "FAILED");
@@ -232,7 +233,7 @@ fn s3_7_the_prompt_is_a_template_on_stdin_in_the_folder_of_the_project() {
         stand_in(&mut env, "cat > $here/prompt.$n; pwd > $here/pwd; echo $n > work; result ok");
     let sub = env.repo().join("sub");
     let ran = env.ralph(&["-C", env.repo().to_str().unwrap(), "build", "2", "--agent", "claude"]);
-    said(ran, 0);
+    output_of(ran, 0);
     let prompt = |n: u32| std::fs::read_to_string(here.join(format!("prompt.{n}"))).unwrap();
     has(&prompt(1), "Mode build, iteration 1, plan implementation_plan.md, specs specs.");
     has(&prompt(2), "iteration 2");
@@ -253,15 +254,17 @@ fn s3_2_s3_3_s3_12_a_limit_of_n_is_n_iterations_and_exit_0() {
     for arguments in [&["2"][..], &["--max-iterations", "2"], &["2", PLAN]] {
         let env = with_checklist();
         let idle = only_says("hm");
-        let text =
-            said(build(&env, &[&idle, &changes(1), &idle, &changes(2), &changes(3)], arguments), 0);
+        let text = output_of(
+            build(&env, &[&idle, &changes(1), &idle, &changes(2), &changes(3)], arguments),
+            0,
+        );
         has(&text, "Stopped: max iterations (2) reached. Tasks remaining: 2");
         assert_eq!(numbers(&env), [(1, 0), (1, 1), (2, 0), (2, 1)], "{arguments:?}");
     }
     let env = with_checklist();
     let sessions_played: Vec<String> = (0..11).map(changes).collect();
     let played: Vec<&str> = sessions_played.iter().map(String::as_str).collect();
-    said(build(&env, &played, &[]), 0);
+    output_of(build(&env, &played, &[]), 0);
     assert_eq!(sessions(&env), 10, "without a word it is ten");
 }
 
@@ -279,7 +282,7 @@ fn s3_6_s3_12_without_a_plan_it_is_exit_2_with_the_sentence() {
     // A plan that goes missing on the way.
     let env = with_checklist();
     let removes = session(&[write("x", "x"), say("ok")]);
-    said(build(&env, &[&removes], &["1"]), 0);
+    output_of(build(&env, &[&removes], &["1"]), 0);
     std::fs::remove_file(env.repo().join(PLAN)).unwrap();
     assert_eq!(build(&env, &[], &["--preset", "checklist"]).code, 2);
 }
@@ -312,7 +315,7 @@ fn s3_11_s3_12_a_commit_that_is_refused_is_tried_again_and_then_exit_5() {
     env.without_sandbox("at level full a session cannot lock a ref of the repository");
     let lock = env.repo().join(".git/refs/heads/main.lock");
     let locks = session(&[sh("mkdir -p .git/refs/heads/main.lock/x"), checks("one", "Write one")]);
-    let text = said(build(&env, &[&locks], &["--once"]), 5);
+    let text = output_of(build(&env, &[&locks], &["--once"]), 5);
     has(&text, "main.lock");
     assert_eq!(subjects(&env)[0], PLAN);
     assert_eq!(read(&env, "one"), "work\n", "the work is still there");
@@ -320,7 +323,7 @@ fn s3_11_s3_12_a_commit_that_is_refused_is_tried_again_and_then_exit_5() {
     assert!(tasks(&env).iter().all(|(_, status)| status != "done"), "{:?}", tasks(&env));
     // Once git can commit again, so does the loop.
     std::fs::remove_dir_all(&lock).unwrap();
-    said(build(&env, &[&checks("more", "Write one")], &["1"]), 0);
+    output_of(build(&env, &[&checks("more", "Write one")], &["1"]), 0);
     assert_eq!(subjects(&env)[0], "build: iteration 1 - Write one");
     assert_eq!(env.git(&["status", "--porcelain"]), "");
 }
@@ -334,7 +337,7 @@ fn s3_13_s3_14_s3_15_the_session_log_is_that_of_the_seed() {
         "{\"do\":\"usage\",\"input\":10,\"output\":5,\"usd\":0.02}".to_owned(),
         say("Wrote one."),
     ]);
-    said(build(&env, &[&only_says("hm"), &work], &["1"]), 0);
+    output_of(build(&env, &[&only_says("hm"), &work], &["1"]), 0);
     let log = log(&env);
     let (double, single) = ("=".repeat(80), "-".repeat(80));
     let lines: Vec<&str> = log.lines().collect();
@@ -390,10 +393,10 @@ fn s3_8_what_the_agent_says_is_live_on_stderr_and_in_the_log() {
 #[test]
 fn s3_20_what_counts_survives_the_run_and_the_rest_does_not() {
     let env = with_checklist();
-    said(build(&env, &[&checks("one", "Write one")], &["1"]), 0);
+    output_of(build(&env, &[&checks("one", "Write one")], &["1"]), 0);
     let first = log(&env);
     // The counters begin again; the plan, the commits and the logs stay.
-    said(build(&env, &[&checks("two", "Write two")], &[]), 0);
+    output_of(build(&env, &[&checks("two", "Write two")], &[]), 0);
     assert_eq!(numbers(&env), [(1, 0)]);
     assert_eq!(ticks(&read(&env, PLAN)), ["Write one", "Write two"]);
     assert_eq!(runs(&env).len(), 2);
@@ -405,13 +408,13 @@ fn s3_20_what_counts_survives_the_run_and_the_rest_does_not() {
 fn s3_11_a_checklist_commits_everything_that_is_there() {
     let env = with_checklist();
     env.write("before.txt", "left by a person\n");
-    said(build(&env, &[&checks("one", "Write one")], &["1"]), 0);
+    output_of(build(&env, &[&checks("one", "Write one")], &["1"]), 0);
     let names = env.git(&["show", "--format=", "--name-only"]);
     assert_eq!(names, "before.txt\nimplementation_plan.md\none\n");
     // That it was there is not the agent's work.
     let env = with_checklist();
     env.write("before.txt", "left by a person\n");
-    said(build(&env, &[&only_says("hm")], &["--max-retries", "0"]), 4);
+    output_of(build(&env, &[&only_says("hm")], &["--max-retries", "0"]), 4);
     assert_eq!(classes(&env), ["unchanged"]);
     assert_eq!(read(&env, "before.txt"), "left by a person\n");
     assert_eq!(subjects(&env)[0], PLAN);
@@ -420,7 +423,7 @@ fn s3_11_a_checklist_commits_everything_that_is_there() {
     env.write("before.txt", "left by a person\n");
     gate(&env, "false");
     env.write("before.txt", "changed by a person\n");
-    said(build(&env, &[&checks("one", "Write one")], &["--max-retries", "0"]), 3);
+    output_of(build(&env, &[&checks("one", "Write one")], &["--max-retries", "0"]), 3);
     assert_eq!(read(&env, "before.txt"), "changed by a person\n");
     assert!(!env.repo().join("one").exists());
 }
@@ -428,7 +431,7 @@ fn s3_11_a_checklist_commits_everything_that_is_there() {
 #[test]
 fn a_plan_without_a_box_is_a_text_that_the_agent_works_off() {
     let env = with_plan(PLAN, "# Make it nice\n\nSome words.\n");
-    said(build(&env, &[&changes(1), &completes("two")], &[]), 0);
+    output_of(build(&env, &[&changes(1), &completes("two")], &[]), 0);
     assert_eq!((stop(&env), sessions(&env)), ("marker".into(), 2));
     assert_eq!(subjects(&env)[0], "build: iteration 2 - Make it nice");
     has(&log(&env), "Task: Make it nice\n");
@@ -439,7 +442,7 @@ fn the_other_name_of_the_plan_is_found_too() {
     let env = with_plan("IMPLEMENTATION_PLAN.md", CHECKLIST);
     let work =
         session(&[write("one", "x"), tick("IMPLEMENTATION_PLAN.md", "Write one"), say("ok")]);
-    said(build(&env, &[&work], &["1"]), 0);
+    output_of(build(&env, &[&work], &["1"]), 0);
     assert_eq!(subjects(&env)[0], "build: iteration 1 - Write one");
 }
 
@@ -447,14 +450,14 @@ fn the_other_name_of_the_plan_is_found_too() {
 fn a_tick_alone_is_a_change_of_the_checklist() {
     let env = with_checklist();
     let only = session(&[tick(PLAN, "Write one"), say("It was there already.")]);
-    let text = said(build(&env, &[&only], &["1"]), 0);
+    let text = output_of(build(&env, &[&only], &["1"]), 0);
     assert_eq!(classes(&env), ["done"], "{text}");
     assert_eq!(ticks(&read(&env, PLAN)), ["Write one"]);
     assert_eq!(env.git(&["show", "--format=", "--name-only"]), "implementation_plan.md\n");
     // Nothing judged it, and such a word is refused where claims are confirmed.
     let env = with_checklist();
     let confirm = ["1", "--set", "completion.claims=confirm", "--max-retries", "1"];
-    let text = said(build(&env, &[&only, &only], &confirm), 4);
+    let text = output_of(build(&env, &[&only, &only], &confirm), 4);
     assert_eq!(
         (ticks(&read(&env, PLAN)), classes(&env)),
         (vec![], vec!["unchanged".to_owned(); 2])
@@ -467,10 +470,10 @@ fn a_tick_alone_is_a_change_of_the_checklist() {
 fn a_task_that_was_red_too_often_can_still_be_done_by_the_next_run() {
     let env = with_checklist();
     gate(&env, "test -e good");
-    said(build(&env, &[&*checks("one", "Write one"); 4], &[]), 3);
+    output_of(build(&env, &[&*checks("one", "Write one"); 4], &[]), 3);
     assert!(tasks(&env).iter().all(|(_, status)| status == "open"), "{:?}", tasks(&env));
     let good = session(&[write("good", "x"), tick(PLAN, "Write one"), say("ok")]);
-    let text = said(build(&env, &[&good], &["1"]), 0);
+    let text = output_of(build(&env, &[&good], &["1"]), 0);
     assert_eq!(ticks(&read(&env, PLAN)), ["Write one"], "{text}");
     assert!(tasks(&env).contains(&("Write one".into(), "done".into())), "{:?}", tasks(&env));
 }
@@ -478,7 +481,7 @@ fn a_task_that_was_red_too_often_can_still_be_done_by_the_next_run() {
 #[test]
 fn failure_stops_the_run_with_exit_6() {
     let env = with_checklist();
-    let text = said(
+    let text = output_of(
         build(&env, &[&session(&[write("x", "x"), say("<promise>FAILURE</promise>")])], &[]),
         6,
     );

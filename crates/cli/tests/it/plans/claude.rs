@@ -41,7 +41,7 @@ fn s2_9_s2_16_s2_17_s2_20_a_progress_file_by_printing_it() {
                 ),
             ]),
     );
-    let text = said(env.build(&["progress.md"]), 0);
+    let text = output_of(env.build(&["progress.md"]), 0);
     has(&text, "3 of 3 done");
     let file = read(&env, "progress.md");
     assert_eq!(ticks(&file), ["Write one", "Write two", "Write three"]);
@@ -79,7 +79,7 @@ fn s2_7_s2_16_a_progress_file_by_its_edit_tool() {
             .session([Turn::bash("echo 1 > one.txt"), read_one, edit_one, Turn::text("Done.")])
             .session([Turn::bash("echo 2 > two.txt"), read_two, edit_two, Turn::text("Done.")]),
     );
-    let text = said(env.build(&["2"]), 0);
+    let text = output_of(env.build(&["2"]), 0);
     let file = read(&env, "progress.md");
     assert_eq!(ticks(&file), ["Write one", "Write two"], "{text}");
     assert_eq!(subjects(&env)[0], "build: iteration 2 - Write two");
@@ -98,7 +98,7 @@ fn s3_7_s3_9_s3_11_s3_19_a_checklist_to_its_promise() {
             .session([Turn::bash("echo 1 > one.txt"), look, edit, Turn::text("One is done.")])
             .session([Turn::text("Two was there already. <promise>COMPLETE</promise>")]),
     );
-    let text = said(env.build(&[]), 0);
+    let text = output_of(env.build(&[]), 0);
     assert_eq!((stop(&env), openings(&env).len()), ("marker".into(), 2), "{text}");
     assert_eq!(subjects(&env)[0], "build: iteration 1 - Write one");
     assert_eq!(ticks(&read(&env, "implementation_plan.md")), ["Write one"]);
@@ -132,7 +132,7 @@ fn s3_10_s3_18_a_red_gate_and_then_a_green_one_in_a_checklist() {
                 Turn::text("Now."),
             ]),
     );
-    let text = said(env.build(&["1"]), 0);
+    let text = output_of(env.build(&["1"]), 0);
     has(&text, "ralph reverted the tick of \"Write one\"");
     assert_eq!(classes(&env), ["red", "done"]);
     let second = openings(&env)[1].user_text();
@@ -157,13 +157,13 @@ fn s3_1_plan_mode_and_then_what_was_planned() {
             ])
             .session([Turn::bash("echo 1 > one.txt"), look, edit, Turn::text("Done.")]),
     );
-    said(env.ralph(&["plan"]), 0);
+    output_of(env.ralph(&["plan"]), 0);
     assert_eq!(
         (stop(&env), subjects(&env)[0].as_str()),
         ("marker".into(), "plan: iteration 1 - gap analysis")
     );
     has(&openings(&env)[0].user_text(), "specs/");
-    said(env.build(&[]), 0);
+    output_of(env.build(&[]), 0);
     assert_eq!(stop(&env), "complete");
     assert_eq!(subjects(&env)[0], "build: iteration 1 - Write one");
 }
@@ -179,7 +179,7 @@ fn s3_21_one_prompt_of_ones_own() {
         Turn::write(env.repo().join("stubs.txt"), "none\n"),
         Turn::text("There are none. <promise>COMPLETE</promise>"),
     ]));
-    said(env.ralph(&["prompt", "ask.md"]), 0);
+    output_of(env.ralph(&["prompt", "ask.md"]), 0);
     assert_eq!(subjects(&env)[0], "prompt: iteration 1 - Look for stubs");
     let opening = &openings(&env)[0];
     has(&opening.user_text(), "Write what you find into stubs.txt.");

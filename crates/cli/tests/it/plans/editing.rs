@@ -13,7 +13,7 @@ fn while_it_runs(env: &TestEnv, last: &[String], edit: impl FnOnce(&TestEnv)) ->
     wait_for(env, "there");
     edit(env);
     touch(env, "go");
-    said(Ran::end_of(running), 0)
+    output_of(Ran::end_of(running), 0)
 }
 
 /// Changes the file in place.
@@ -40,7 +40,7 @@ fn s2_7_s2_29_what_a_person_writes_during_a_session_stays() {
     has(&file, "- [x] Write one\n- [ ] Write two, but better\n- [ ] Write more\n");
     assert_eq!(ticks(&file), ["Write one"], "{text}");
     // The task that was reworded is the same, the other is new.
-    said(build(&env, &[&only_says("hm")], &["--once"]), 0);
+    output_of(build(&env, &[&only_says("hm")], &["--once"]), 0);
     let titles: Vec<String> = tasks(&env).into_iter().map(|(title, _)| title).collect();
     assert_eq!(titles.len(), 4, "{titles:?}");
     assert!(titles.contains(&"Write two, but better".to_owned()), "{titles:?}");
@@ -54,10 +54,10 @@ fn a_task_that_leaves_while_a_session_runs_waits_until_the_user_agrees() {
     });
     has(&text, "\"Write three\" was removed from the plan");
     has_not(&read(&env, "progress.md"), "Write three");
-    said(build(&env, &[&prints("two", &["Write two"])], &[]), 7);
+    output_of(build(&env, &[&prints("two", &["Write two"])], &[]), 7);
     assert_eq!(stop(&env), "blocked");
     env.task(&["delete", &leaving::id_of(&env, "Write three")]);
-    said(build(&env, &[], &[]), 0);
+    output_of(build(&env, &[], &[]), 0);
     assert_eq!(stop(&env), "complete");
     assert!(!tasks(&env).iter().any(|(title, _)| title == "Write three"), "{:?}", tasks(&env));
 }
@@ -81,12 +81,12 @@ fn the_claimed_task_itself_may_be_removed_or_moved() {
 #[test]
 fn a_tick_of_a_person_between_runs_counts_and_so_does_taking_one_away() {
     let env = with_progress();
-    said(build(&env, &[&prints("one", &["Write one"])], &["--once"]), 0);
+    output_of(build(&env, &[&prints("one", &["Write one"])], &["--once"]), 0);
     change(&env, "progress.md", "- [ ] Write two", "- [X] Write two");
-    said(build(&env, &[&only_says("hm")], &["--once"]), 0);
+    output_of(build(&env, &[&only_says("hm")], &["--once"]), 0);
     assert!(tasks(&env).contains(&("Write two".into(), "done".into())), "{:?}", tasks(&env));
     change(&env, "progress.md", "- [x] Write one", "- [ ] Write one");
-    said(build(&env, &[&only_says("hm")], &["--once"]), 0);
+    output_of(build(&env, &[&only_says("hm")], &["--once"]), 0);
     let again = tasks(&env).into_iter().filter(|(title, _)| title == "Write one");
     let mut again: Vec<String> = again.map(|(_, status)| status).collect();
     again.sort();
@@ -100,10 +100,10 @@ fn a_tick_that_a_person_takes_away_right_after_the_run_stays_away() {
     for (name, text) in [("progress.md", PROGRESS), ("implementation_plan.md", CHECKLIST)] {
         let env = with_plan(name, text);
         let steps = session(&[write("one", "x"), tick(name, "Write one"), say("ok")]);
-        said(build(&env, &[&steps], &["--once"]), 0);
+        output_of(build(&env, &[&steps], &["--once"]), 0);
         change(&env, name, "- [x] Write one", "- [ ] Write one");
         let more = session(&[write("more", "x"), say("ok")]);
-        said(build(&env, &[&more], &["--once"]), 0);
+        output_of(build(&env, &[&more], &["--once"]), 0);
         has(&read(&env, name), "- [ ] Write one\n");
         let open = tasks(&env).into_iter().filter(|(_, status)| status == "open");
         assert!(open.into_iter().any(|(title, _)| title == "Write one"), "{:?}", tasks(&env));
@@ -129,8 +129,8 @@ fn an_agent_that_removes_or_empties_the_plan_gets_it_back() {
         for how in ["rm", "truncate -s 0"] {
             let env = with_plan(name, text);
             let removes = session(&[write("x", "x"), sh(&format!("{how} {name}")), say("ok")]);
-            let said = said(build(&env, &[&removes], &["--once"]), 0);
-            has(&said, "put back");
+            let output = output_of(build(&env, &[&removes], &["--once"]), 0);
+            has(&output, "put back");
             has(&read(&env, name), "- [ ] Write one\n- [ ] Write two\n");
             assert_eq!(tasks(&env).len(), boxes(text), "{:?}", tasks(&env));
             let usual = env.write("usual", "");
@@ -149,7 +149,7 @@ fn an_agent_that_rewrites_the_whole_file_gets_what_it_ticked_and_says_so_for_the
     let env = with_progress();
     let other = "# Progress: Greeter\n\n## Status\nGoing well\n\n## Tasks\n- [x] Write one\n- [ ] Write two\n";
     let steps = session(&[write("one", "x"), write("progress.md", other), say("ok")]);
-    let text = said(build(&env, &[&steps], &["--once"]), 0);
+    let text = output_of(build(&env, &[&steps], &["--once"]), 0);
     has(&text, "\"Write three\" was removed from the plan during iteration 1");
     let file = read(&env, "progress.md");
     has(&file, "## Status\nGoing well\n");
@@ -174,7 +174,7 @@ fn line_endings_bullets_and_permissions_are_kept() {
         ),
         say("ok"),
     ]);
-    let prompt = said(build(&env, &[&steps], &["--once", "docs/real.md"]), 0);
+    let prompt = output_of(build(&env, &[&steps], &["--once", "docs/real.md"]), 0);
     let file = read(&env, "docs/real.md");
     has(&file, "- [x] Write one\r\n* [X] Write two\r\n");
     assert_eq!(file.matches('\n').count(), file.matches("\r\n").count(), "{prompt}\n{file:?}");
@@ -186,7 +186,7 @@ fn a_plan_that_was_never_committed_is_worked_off_and_goes_in_with_the_work() {
     let env = project(&[]);
     env.write("progress.md", PROGRESS);
     env.write("mine.txt", "not for ralph\n");
-    said(build(&env, &[&prints("one", &["Write one"])], &["--once"]), 0);
+    output_of(build(&env, &[&prints("one", &["Write one"])], &["--once"]), 0);
     assert_eq!(env.git(&["show", "--format=", "--name-only"]), "one\nprogress.md\n");
     assert_eq!(env.git(&["status", "--porcelain"]), "?? mine.txt\n");
     has(&env.git(&["show", "HEAD:progress.md"]), "- [x] Write one\n");
@@ -197,7 +197,7 @@ fn a_plan_that_git_ignores_is_worked_off_too() {
     let env = project(&[]);
     commit_file(&env, ".gitignore", "progress.md\n");
     env.write("progress.md", PROGRESS);
-    said(build(&env, &[&prints("one", &["Write one"])], &["--once"]), 0);
+    output_of(build(&env, &[&prints("one", &["Write one"])], &["--once"]), 0);
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write one"]);
     assert_eq!(env.git(&["show", "--format=", "--name-only"]), "one\n");
 }
@@ -211,7 +211,7 @@ fn what_ralph_does_not_understand_survives_byte_for_byte() {
         sh("sed -i 's/^1. \\[ \\] Write one/1. [x] Write one/' progress.md"),
         say("ok"),
     ]);
-    said(build(&env, &[&steps], &["--once"]), 0);
+    output_of(build(&env, &[&steps], &["--once"]), 0);
     let file = read(&env, "progress.md");
     let mut rest = file.as_str();
     for line in odd.lines() {
@@ -225,7 +225,7 @@ fn what_ralph_does_not_understand_survives_byte_for_byte() {
 #[test]
 fn a_run_that_does_nothing_writes_nothing_into_a_checklist() {
     let env = with_checklist();
-    said(build(&env, &[&only_says("hm")], &["--max-retries", "0"]), 4);
+    output_of(build(&env, &[&only_says("hm")], &["--max-retries", "0"]), 4);
     assert_eq!(read(&env, "implementation_plan.md"), CHECKLIST);
     assert_eq!(env.git(&["status", "--porcelain"]), "");
 }

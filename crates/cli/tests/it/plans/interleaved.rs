@@ -91,7 +91,7 @@ impl Act {
     }
 
     /// What is wrong with the file in the end, as far as this is concerned.
-    fn lost(self, text: &str, said: &str) -> Option<String> {
+    fn lost(self, text: &str, output: &str) -> Option<String> {
         let there = |part: String| text.matches(&part).count();
         let bad = match self {
             Self::AddTask(n) => there(format!("] Added number {n}\n")) != 1,
@@ -108,7 +108,7 @@ impl Act {
             }
             Self::Tick(n) => {
                 there(format!("[x] Handmade number {n}\n")) != 1
-                    && !said.contains(&format!("reverted the tick of \"Handmade number {n}\""))
+                    && !output.contains(&format!("reverted the tick of \"Handmade number {n}\""))
             }
             Self::Untick(n) => there(format!("[ ] Finished number {n}\n")) != 1,
         };
@@ -177,9 +177,9 @@ fn interleaving(seed: u64) -> Result<(), String> {
     let first = Ran::end_of(running);
     // One more look, after everything.
     let last = again(&env, &["--once"]);
-    let said = format!("{}{}", first.stderr, last.stderr);
+    let output = format!("{}{}", first.stderr, last.stderr);
     let text = read(&env, "progress.md");
-    let mut wrong: Vec<String> = acts.iter().filter_map(|act| act.lost(&text, &said)).collect();
+    let mut wrong: Vec<String> = acts.iter().filter_map(|act| act.lost(&text, &output)).collect();
     if (first.code, last.code) != (0, 0) {
         wrong.push(format!("exit codes {} and {}", first.code, last.code));
     }
@@ -195,7 +195,7 @@ fn interleaving(seed: u64) -> Result<(), String> {
     }));
     match wrong.is_empty() {
         true => Ok(()),
-        false => Err(format!("seed {seed}: {wrong:?}\n{acts:?}\n{text}\n{said}")),
+        false => Err(format!("seed {seed}: {wrong:?}\n{acts:?}\n{text}\n{output}")),
     }
 }
 

@@ -26,9 +26,9 @@ fn world() -> TestEnv {
 
 /// `ralph build`, told to a file: what a killed run leaves must not hold a pipe of ours.
 fn started(env: &TestEnv, crash: Option<&str>) -> std::process::Child {
-    let said = std::fs::File::create(env.folder().join("said.txt")).unwrap();
+    let output = std::fs::File::create(env.folder().join("said.txt")).unwrap();
     let mut command = env.command(&["build", "--agent", "claude"]);
-    command.stdout(said.try_clone().unwrap()).stderr(said);
+    command.stdout(output.try_clone().unwrap()).stderr(output);
     if let Some(crash) = crash {
         command.env("RALPH_TEST_CRASH", crash);
     }
@@ -52,20 +52,20 @@ fn torn(text: &str) -> Option<String> {
 /// The next run ends the work.
 fn goes_on(env: &TestEnv) -> Option<String> {
     let code = started(env, None).wait().unwrap().code();
-    let said = std::fs::read_to_string(env.folder().join("said.txt")).unwrap();
+    let output = std::fs::read_to_string(env.folder().join("said.txt")).unwrap();
     let text = read(env, "progress.md");
     if code != Some(0) {
-        return Some(format!("the next run ended with {code:?}\n{said}"));
+        return Some(format!("the next run ended with {code:?}\n{output}"));
     }
     if ticks(&text) != TASKS {
-        return Some(format!("not all is ticked\n{text}\n{said}"));
+        return Some(format!("not all is ticked\n{text}\n{output}"));
     }
     if let Some(bad) = tasks(env).into_iter().find(|(_, status)| status != "done") {
-        return Some(format!("{bad:?}\n{said}"));
+        return Some(format!("{bad:?}\n{output}"));
     }
     let status = env.git(&["status", "--porcelain"]);
     if !status.is_empty() {
-        return Some(format!("not everything is committed: {status}\n{said}"));
+        return Some(format!("not everything is committed: {status}\n{output}"));
     }
     let plans = std::fs::read_dir(env.repo().join(".ralph/plans")).unwrap();
     let names = plans.map(|entry| entry.unwrap().file_name().into_string().unwrap());

@@ -40,8 +40,8 @@ fn a_task_that_leaves_during_a_session_waits_and_the_run_is_blocked() {
         ("implementation_plan.md", CHECKLIST, "confirm"),
     ] {
         let env = with_claims(name, text, claims);
-        let said = said(build(&env, &[&deletes(name)], &[]), 7);
-        assert_eq!(stop(&env), "blocked", "{said}");
+        let output = output_of(build(&env, &[&deletes(name)], &[]), 7);
+        assert_eq!(stop(&env), "blocked", "{output}");
         assert_eq!(sessions(&env), 1, "nothing is left that a session could do");
         has_not(&read(&env, name), "Write two");
         let id = id_of(&env, "Write two");
@@ -49,7 +49,7 @@ fn a_task_that_leaves_during_a_session_waits_and_the_run_is_blocked() {
             "\"Write two\" was removed from the plan during iteration 1; to delete it: ralph task delete \
              {id}, to restore it: ralph task reset {id}"
         );
-        has(&said.split_whitespace().collect::<Vec<_>>().join(" "), &prompt);
+        has(&output.split_whitespace().collect::<Vec<_>>().join(" "), &prompt);
         has(&env.task(&["log", &id]), "was removed from the plan during iteration 1");
         // Nothing has changed: it still waits, and no session is started.
         said_blocked(&env);
@@ -59,12 +59,12 @@ fn a_task_that_leaves_during_a_session_waits_and_the_run_is_blocked() {
 }
 
 fn said_blocked(env: &TestEnv) {
-    said(build(env, &[], &[]), 7);
+    output_of(build(env, &[], &[]), 7);
     assert_eq!((stop(env).as_str(), sessions(env)), ("blocked", 0));
 }
 
 fn said_complete(env: &TestEnv, sessions: &[&str]) {
-    let text = said(build(env, sessions, &[]), 0);
+    let text = output_of(build(env, sessions, &[]), 0);
     assert_eq!(stop(env), "complete", "{text}");
 }
 
@@ -72,7 +72,7 @@ fn said_complete(env: &TestEnv, sessions: &[&str]) {
 fn reset_puts_the_lines_back_and_the_task_is_worked_on() {
     for (name, text) in [("progress.md", TWO), ("implementation_plan.md", CHECKLIST)] {
         let env = with_confirm(name, text);
-        said(build(&env, &[&deletes(name)], &[]), 7);
+        output_of(build(&env, &[&deletes(name)], &[]), 7);
         let id = id_of(&env, "Write two");
         env.task(&["reset", &id]);
         let works =
@@ -88,7 +88,7 @@ fn a_line_that_a_person_writes_again_is_the_same_task_and_open() {
     // With --once the next look is that of the next run.
     for (extra, code) in [(&[][..], 7), (&["--once"][..], 0)] {
         let env = with_confirm("progress.md", TWO);
-        said(build(&env, &[&deletes("progress.md")], extra), code);
+        output_of(build(&env, &[&deletes("progress.md")], extra), code);
         let id = id_of(&env, "Write two");
         let again = "- [x] Write one\n- [ ] Write two\n";
         let text = read(&env, "progress.md").replace("- [x] Write one\n", again);
@@ -110,7 +110,7 @@ fn what_left_during_a_session_that_was_cut_off_waits_too() {
     running.kill().unwrap();
     running.wait().unwrap();
     let works = session(&[write("one.txt", "x"), tick("progress.md", "Write one"), say("Done.")]);
-    said(build(&env, &[&works], &[]), 7);
+    output_of(build(&env, &[&works], &[]), 7);
     has(&env.task(&["log", &id_of(&env, "Write two")]), "during an interrupted session");
 }
 
@@ -119,7 +119,7 @@ fn what_left_during_a_session_that_was_cut_off_waits_too() {
 fn a_task_that_a_person_deletes_between_runs_is_out_of_the_plan() {
     let env = with_confirm("progress.md", TWO);
     let first = session(&[write("one.txt", "x"), tick("progress.md", "Write one"), say("Done.")]);
-    said(build(&env, &[&first], &["--once"]), 0);
+    output_of(build(&env, &[&first], &["--once"]), 0);
     let text = read(&env, "progress.md");
     env.write("progress.md", text.replace("- [ ] Write two\n", ""));
     said_complete(&env, &[]);

@@ -16,10 +16,10 @@ fn a_marked_task_waits_and_the_run_ends_blocked_naming_it() {
         ("progress.md", "# Progress: P\n\n## Tasks\n- [x] one\n- [!] two\n"),
     ] {
         let env = with_plan(name, text);
-        let said = flat(&said(build(&env, &[], &[]), 7));
-        assert_eq!((stop(&env).as_str(), sessions(&env)), ("blocked", 0), "{said}");
-        has(&said, "\"two\" is marked [!], so it waits for you");
-        has(&said, "waiting for you: \"two\"");
+        let output = flat(&output_of(build(&env, &[], &[]), 7));
+        assert_eq!((stop(&env).as_str(), sessions(&env)), ("blocked", 0), "{output}");
+        has(&output, "\"two\" is marked [!], so it waits for you");
+        has(&output, "waiting for you: \"two\"");
         assert_eq!(read(&env, name).matches("[!] two").count(), 1);
     }
 }
@@ -33,7 +33,7 @@ fn an_agent_that_marks_a_task_blocked_does_not_finish_the_plan() {
         sh(&format!("sed -i 's/\\[ \\] Write two/[!] Write two/' {PLAN}")),
         say("<promise>COMPLETE</promise>"),
     ]);
-    let text = flat(&said(build(&env, &[&marks], &[]), 7));
+    let text = flat(&output_of(build(&env, &[&marks], &[]), 7));
     assert_eq!(stop(&env), "blocked", "{text}");
     has(&text, "ralph reverted the mark [!] of \"Write two\"");
     has(&text, "ralph retry t-");
@@ -43,7 +43,7 @@ fn an_agent_that_marks_a_task_blocked_does_not_finish_the_plan() {
 #[test]
 fn a_dropped_task_does_not_keep_a_plan_from_being_complete() {
     let env = with_plan(PLAN, "- [x] one\n- [-] two\n");
-    said(build(&env, &[], &[]), 0);
+    output_of(build(&env, &[], &[]), 0);
     assert_eq!((stop(&env).as_str(), sessions(&env)), ("complete", 0));
 }
 
@@ -54,7 +54,7 @@ fn a_plan_that_is_a_link_is_refused_with_its_target() {
     std::os::unix::fs::symlink("elsewhere.md", env.repo().join(PLAN)).unwrap();
     for extra in [&[][..], &["--dry-run"]] {
         let ran = build(&env, &[], extra);
-        let text = flat(&said(ran, 2));
+        let text = flat(&output_of(ran, 2));
         has(&text, "implementation_plan.md is a link to elsewhere.md");
     }
     assert_eq!(read(&env, "elsewhere.md"), CHECKLIST);
@@ -64,13 +64,13 @@ fn a_plan_that_is_a_link_is_refused_with_its_target() {
 fn a_file_that_is_there_is_never_called_not_found() {
     let env = with_plan("progress.md", "# Progress: P\n\n## Work\n- [ ] a\n- [ ] b\n");
     for extra in [&[][..], &["--dry-run"]] {
-        let text = flat(&said(build(&env, &[], extra), 2));
+        let text = flat(&output_of(build(&env, &[], extra), 2));
         has(&text, "progress.md has no checkbox (`- [ ] task`) below `## Tasks`");
         has(&text, "2 boxes");
         has_not(&text, "not found");
     }
     let env = with_plan(PLAN, "\n");
-    let text = flat(&said(build(&env, &[], &[]), 2));
+    let text = flat(&output_of(build(&env, &[], &[]), 2));
     has(&text, "implementation_plan.md is empty");
     has(&text, "ralph plan implementation_plan.md");
 }
@@ -79,18 +79,18 @@ fn a_file_that_is_there_is_never_called_not_found() {
 fn usual_names_are_suggested_and_not_taken() {
     let env = project(&[]);
     for extra in [&[][..], &["--dry-run"]] {
-        has(&said(build(&env, &[], extra), 2), "Implementation plan not found");
+        has(&output_of(build(&env, &[], extra), 2), "Implementation plan not found");
     }
     commit_file(&env, "TODO.md", CHECKLIST);
     for extra in [&[][..], &["--dry-run"]] {
-        let text = flat(&said(build(&env, &[], extra), 2));
+        let text = flat(&output_of(build(&env, &[], extra), 2));
         has(&text, "ralph build TODO.md");
         has_not(&text, "not found");
     }
     let works = [checks("one", "Write one"), checks("two", "Write two")];
     let works: Vec<String> = works.iter().map(|text| text.replace(PLAN, "TODO.md")).collect();
     let works: Vec<&str> = works.iter().map(String::as_str).collect();
-    said(build(&env, &works, &["TODO.md"]), 0);
+    output_of(build(&env, &works, &["TODO.md"]), 0);
     has(&read(&env, "TODO.md"), "- [x] Write two");
 }
 
@@ -108,7 +108,7 @@ fn plans_and_lists_under_usual_names_are_suggested_everywhere() {
         "found specs/001-a/tasks.md (1 open task): ralph import specs/001-a/tasks.md",
         "found prd.json (1 open task): ralph import prd.json",
     ];
-    let refused = flat(&said(build(&env, &[], &[]), 2));
+    let refused = flat(&output_of(build(&env, &[], &[]), 2));
     expected.iter().for_each(|hint| has(&refused, hint));
     has_not(&refused, "TODO.md");
     let alone = env.ralph(&[]).success();
@@ -122,7 +122,7 @@ fn plans_and_lists_under_usual_names_are_suggested_everywhere() {
 fn a_numbered_list_of_another_tool_is_built_in_order_with_a_hint() {
     let env = with_plan("tasks.md", "## 1. A\n\n- [ ] 1.1 Write one\n");
     let works = checks("one", "1.1 Write one").replace(PLAN, "tasks.md");
-    let text = flat(&said(build(&env, &[&works], &["tasks.md"]), 0));
+    let text = flat(&output_of(build(&env, &[&works], &["tasks.md"]), 0));
     has(&text, "tasks.md is a task list in the format openspec");
     has(&text, "ralph import tasks.md");
 }
@@ -143,7 +143,7 @@ fn a_plan_below_the_state_folder_is_seen_by_sessions() {
         session(&[write("two", "x"), ticks("Write two"), say("Two.")]),
     ];
     let works: Vec<&str> = works.iter().map(String::as_str).collect();
-    said(build(&env, &works, &[".ralph/fix_plan.md"]), 0);
+    output_of(build(&env, &works, &[".ralph/fix_plan.md"]), 0);
     assert_eq!((stop(&env).as_str(), sessions(&env)), ("complete", 2));
     has(&read(&env, ".ralph/fix_plan.md"), "- [x] Write one\n- [x] Write two\n");
 }
@@ -152,7 +152,7 @@ fn a_plan_below_the_state_folder_is_seen_by_sessions() {
 fn a_text_plan_is_announced() {
     let env = with_plan(PLAN, "# Greeter\n\nWrite a greeting.\n");
     let works = session(&[write("one.txt", "x"), say("<promise>COMPLETE</promise>")]);
-    let text = flat(&said(build(&env, &[&works], &[]), 0));
+    let text = flat(&output_of(build(&env, &[&works], &[]), 0));
     has(&text, "implementation_plan.md has no checkboxes");
     has(&text, "ralph plan implementation_plan.md");
     let text = build(&env, &[], &["--dry-run"]).success();
@@ -169,7 +169,7 @@ fn a_dry_run_ends_as_the_run_would() {
         assert_eq!(dry.code, code, "{}", dry.stderr);
         has(&dry.stdout, "Would stop at once: ");
         has(&dry.stdout, word);
-        said(build(&env, &[], &[]), code);
+        output_of(build(&env, &[], &[]), code);
     }
     let mut env = with_checklist();
     stand_in(&mut env, "result ok");
@@ -183,7 +183,7 @@ fn a_commit_names_what_was_ticked_and_no_other_task() {
     let second = session(&[write("two.txt", "x"), tick(PLAN, "Write two"), say("Two.")]);
     let none = session(&[write("more.txt", "x"), say("Some work.")]);
     let first = session(&[write("one.txt", "x"), tick(PLAN, "Write one"), say("One.")]);
-    let text = said(build(&env, &[&second, &none, &first], &[]), 0);
+    let text = output_of(build(&env, &[&second, &none, &first], &[]), 0);
     let subjects = subjects(&env);
     assert_eq!(subjects[0], "build: iteration 3 - Write one");
     assert_eq!(subjects[1], "build: iteration 2 - no task ticked");
@@ -196,7 +196,7 @@ fn a_commit_names_what_was_ticked_and_no_other_task() {
 fn a_planned_run_under_a_database_preset_says_what_to_type() {
     let env = with_checklist();
     commit_file(&env, "ralph.toml", "preset = \"dag\"\n");
-    let text = flat(&said(build(&env, &[], &[]), 2));
+    let text = flat(&output_of(build(&env, &[], &[]), 2));
     has(&text, "the plan is in implementation_plan.md");
     has(&text, "ralph import implementation_plan.md");
     env.ralph(&["import", PLAN]).success();

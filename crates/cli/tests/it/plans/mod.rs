@@ -169,7 +169,7 @@ fn has_not(text: &str, part: &str) {
 
 /// The run must have ended with this code; what it said.
 #[track_caller]
-fn said(ran: Ran, code: i32) -> String {
+fn output_of(ran: Ran, code: i32) -> String {
     assert_eq!(ran.code, code, "{}", ran.stderr);
     assert_eq!(ran.stdout, "", "a run prints no data");
     assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);

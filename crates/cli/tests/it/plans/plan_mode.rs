@@ -23,7 +23,7 @@ fn s3_1_s0_15_s0_17_plan_mode_writes_a_checklist_and_ends_on_its_promise() {
     for promise in [COMPLETE, "<promise>Tastes Like Burning.</promise>"] {
         let env = project(&[]);
         let last = session(&[write(PLAN, CHECKLIST), say(promise)]);
-        let text = said(plan(&env, &[&drafts("- [ ] Write one\n"), &last], &[]), 0);
+        let text = output_of(plan(&env, &[&drafts("- [ ] Write one\n"), &last], &[]), 0);
         assert_eq!((stop(&env), sessions(&env)), ("marker".into(), 2), "{text}");
         assert_eq!(read(&env, PLAN), CHECKLIST);
         assert_eq!(env.git(&["status", "--porcelain"]), "");
@@ -32,7 +32,7 @@ fn s3_1_s0_15_s0_17_plan_mode_writes_a_checklist_and_ends_on_its_promise() {
         assert!(subjects[1].starts_with("plan: iteration 1 - "), "{subjects:?}");
         has(&log(&env), "Mode: plan\n");
         // What was planned can be built.
-        said(build(&env, &[&checks("one", "Write one"), &checks("two", "Write two")], &[]), 0);
+        output_of(build(&env, &[&checks("one", "Write one"), &checks("two", "Write two")], &[]), 0);
         assert_eq!(stop(&env), "complete");
     }
 }
@@ -45,7 +45,7 @@ fn an_idea_is_the_goal_of_the_planner_and_is_kept_with_the_run() {
         "cat > $here/prompt.$n; test -e ../notes/stop && exit 1; \
          printf 'Goal: Dark mode\\n\\n- [ ] x\\n' > implementation_plan.md; result '<promise>COMPLETE</promise>'",
     );
-    said(env.ralph(&["plan", "Dark mode for \"night\" people", "--agent", "claude"]), 0);
+    output_of(env.ralph(&["plan", "Dark mode for \"night\" people", "--agent", "claude"]), 0);
     let prompt = std::fs::read_to_string(here.join("prompt.1")).unwrap();
     has(&prompt, "## Goal\n\n> Dark mode for \"night\" people\n");
     has(&prompt, "as a line `Goal: …`");
@@ -60,7 +60,7 @@ fn an_idea_is_the_goal_of_the_planner_and_is_kept_with_the_run() {
 fn s3_10_no_gate_judges_a_plan() {
     let env = project(&[]);
     gate(&env, "touch ../notes/gate-ran; false");
-    said(plan(&env, &[&session(&[write(PLAN, CHECKLIST), say(COMPLETE)])], &[]), 0);
+    output_of(plan(&env, &[&session(&[write(PLAN, CHECKLIST), say(COMPLETE)])], &[]), 0);
     assert!(!env.note("gate-ran").exists());
     assert_eq!(read(&env, PLAN), CHECKLIST);
 }
@@ -70,16 +70,16 @@ fn s3_2_s3_3_s3_12_plan_mode_has_its_limit_and_ends_when_nothing_changes() {
     let env = project(&[]);
     let drafted: Vec<String> = (0..12).map(|n| drafts(&format!("- [ ] Task {n}\n"))).collect();
     let drafted: Vec<&str> = drafted.iter().map(String::as_str).collect();
-    said(plan(&env, &drafted, &[]), 0);
+    output_of(plan(&env, &drafted, &[]), 0);
     assert_eq!((stop(&env), sessions(&env)), ("limit".into(), 10), "without a word it is ten");
     for arguments in [&["2"][..], &["--max-iterations", "2"]] {
         let env = project(&[]);
-        said(plan(&env, &drafted, arguments), 0);
+        output_of(plan(&env, &drafted, arguments), 0);
         assert_eq!(sessions(&env), 2, "{arguments:?}");
     }
     let env = project(&[]);
     let idle = only_says("It says all.");
-    said(plan(&env, &[drafted[0], &idle, &idle, &idle], &[]), 0);
+    output_of(plan(&env, &[drafted[0], &idle, &idle, &idle], &[]), 0);
     assert_eq!((stop(&env), sessions(&env)), ("idle".into(), 3));
 }
 
@@ -88,7 +88,7 @@ fn the_format_of_the_plan_that_is_there_is_kept() {
     let env = with_progress();
     let grown = PROGRESS.replace("- [ ] Write three\n", "- [ ] Write three\n- [ ] Write four\n");
     let steps = session(&[write("progress.md", &grown), say(COMPLETE)]);
-    said(plan(&env, &[&steps], &[]), 0);
+    output_of(plan(&env, &[&steps], &[]), 0);
     assert_eq!(read(&env, "progress.md"), grown);
     assert!(!env.repo().join(PLAN).exists());
     assert_eq!(env.git(&["show", "--format=", "--name-only"]), "progress.md\n");
@@ -101,7 +101,7 @@ fn a_plan_that_cannot_be_read_goes_back_to_the_agent() {
     let env = with_progress();
     let breaks = session(&[sh("printf '# Progress: x\\n\\377\\n' > progress.md"), say(COMPLETE)]);
     let mends = session(&[write("progress.md", PROGRESS), say(COMPLETE)]);
-    let text = said(plan(&env, &[&breaks, &mends], &[]), 0);
+    let text = output_of(plan(&env, &[&breaks, &mends], &[]), 0);
     assert_eq!(sessions(&env), 2, "{text}");
     assert_eq!(read(&env, "progress.md"), PROGRESS);
 }
@@ -113,7 +113,7 @@ fn s3_7_the_planner_is_told_by_a_template_where_plan_and_specs_are() {
         &mut env,
         "cat > $here/prompt.$n; echo '- [ ] x' > implementation_plan.md; result '<promise>COMPLETE</promise>'",
     );
-    said(env.ralph(&["plan", "--agent", "claude"]), 0);
+    output_of(env.ralph(&["plan", "--agent", "claude"]), 0);
     let prompt = std::fs::read_to_string(here.join("prompt.1")).unwrap();
     for part in ["specs/", PLAN, COMPLETE, "You write no code"] {
         has(&prompt, part);
@@ -127,7 +127,7 @@ fn s3_7_the_planner_is_told_by_a_template_where_plan_and_specs_are() {
         &mut env,
         "cat > $here/prompt.$n; echo '- [ ] x' > implementation_plan.md; result '<promise>COMPLETE</promise>'",
     );
-    said(env.ralph(&["plan", "--agent", "claude"]), 0);
+    output_of(env.ralph(&["plan", "--agent", "claude"]), 0);
     let prompt = std::fs::read_to_string(here.join("prompt.1")).unwrap();
     has(&prompt, "PLAN FOR implementation_plan.md in plan mode");
 }
@@ -140,7 +140,7 @@ fn s3_1_the_flag_is_another_spelling() {
         "echo '- [ ] x' > implementation_plan.md; result '<promise>COMPLETE</promise>'",
     );
     env.write("ralph.toml", "[agent]\nname = \"claude\"\n");
-    said(env.ralph(&["--plan"]), 0);
+    output_of(env.ralph(&["--plan"]), 0);
     assert_eq!((stop(&env), sessions_of(&here)), ("marker".into(), 1));
     assert!(!env.ralph(&["--help"]).success().contains("--plan"), "it is not shown");
 }
@@ -149,7 +149,7 @@ fn s3_1_the_flag_is_another_spelling() {
 fn s3_12_s3_16_a_planner_that_fails_again_and_again_is_exit_4() {
     let env = project(&[]);
     let crash = "{\"do\":\"exit\",\"code\":3}";
-    let text = said(plan(&env, &[crash; 5], &[]), 4);
+    let text = output_of(plan(&env, &[crash; 5], &[]), 4);
     assert_eq!(sessions(&env), 4, "{text}");
     has(&log(&env), "Exit Code: 4\n");
 }
@@ -164,18 +164,18 @@ fn s3_1_a_session_that_is_planning_cannot_start_another_run() {
         write(PLAN, CHECKLIST),
         say(COMPLETE),
     ]);
-    said(plan(&env, &[&nested], &[]), 0);
+    output_of(plan(&env, &[&nested], &[]), 0);
     assert_eq!(std::fs::read_to_string(env.note("code")).unwrap(), "1\n1\n");
 }
 
 #[test]
 fn plan_mode_ends_with_the_number_of_tasks_that_it_wrote() {
     let env = project(&[]);
-    let text = said(plan(&env, &[&session(&[write(PLAN, CHECKLIST), say(COMPLETE)])], &[]), 0);
+    let text = output_of(plan(&env, &[&session(&[write(PLAN, CHECKLIST), say(COMPLETE)])], &[]), 0);
     has(&text, "Plan written: 2 tasks in implementation_plan.md");
     has_not(&text, "no tasks");
     let env = project(&[]);
-    let text = said(plan(&env, &[&drafts(CHECKLIST)], &["1"]), 0);
+    let text = output_of(plan(&env, &[&drafts(CHECKLIST)], &["1"]), 0);
     has(&text, "reached. Plan written: 2 tasks in implementation_plan.md");
     has_not(&text, "Tasks remaining: 0");
 }
@@ -185,7 +185,7 @@ fn a_file_that_is_named_is_turned_into_a_plan() {
     let env = project(&[]);
     commit_file(&env, "TODO.md", "We need two words.\n");
     let writes = session(&[write("TODO.md", CHECKLIST), say(COMPLETE)]);
-    let text = said(plan(&env, &[&writes], &["TODO.md"]), 0);
+    let text = output_of(plan(&env, &[&writes], &["TODO.md"]), 0);
     has(&text, "Plan written: 2 tasks in TODO.md");
     assert!(!env.repo().join(PLAN).exists());
     assert_eq!(env.git(&["status", "--porcelain"]), "");
@@ -218,7 +218,7 @@ fn saves_what_is_outside(then: &str) {
         sh(then),
         say(COMPLETE),
     ]);
-    let text = said(plan(&env, &[&writes], &[]), 0);
+    let text = output_of(plan(&env, &[&writes], &[]), 0);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     has(&text, "the planning session changed code.txt, more.txt: not committed");
     assert_eq!(env.git(&["show", "--format=", "--name-only"]), "implementation_plan.md\n");

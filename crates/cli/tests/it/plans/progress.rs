@@ -8,7 +8,7 @@ fn s2_1_s2_16_s2_17_a_progress_file_is_worked_off_and_each_step_committed() {
     let first = prints("one.txt", &["Write one"]);
     let second = prints("two.txt", &["Write one", "Write two"]);
     let third = prints("three.txt", &["Write one", "Write two", "Write three"]);
-    let text = said(build(&env, &[&first, &second, &third], &["progress.md"]), 0);
+    let text = output_of(build(&env, &[&first, &second, &third], &["progress.md"]), 0);
     has(&text, "3 of 3 done");
     assert_eq!((stop(&env), classes(&env)), ("complete".into(), vec!["done".to_owned(); 3]));
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write one", "Write two", "Write three"]);
@@ -53,17 +53,17 @@ fn s2_16_the_file_does_not_change_while_a_session_runs() {
 fn s2_2_s2_3_s2_4_each_way_to_stop_is_told_by_its_name() {
     let all = || prints("x.txt", &["Write one", "Write two", "Write three"]);
     let env = with_progress();
-    said(build(&env, &[&all()], &[]), 0);
+    output_of(build(&env, &[&all()], &[]), 0);
     assert_eq!(stop(&env), "complete");
 
     let env = with_progress();
     let marker = PROGRESS.replace("In Progress", "RALPH_DONE");
-    let text = said(build(&env, &[&session(&[write("x", "x"), say(&marker)])], &[]), 0);
+    let text = output_of(build(&env, &[&session(&[write("x", "x"), say(&marker)])], &[]), 0);
     assert_eq!((stop(&env), sessions(&env)), ("marker".into(), 1));
     has(&text, "RALPH_DONE");
 
     let env = with_progress();
-    said(build(&env, &[&only_says("hm")], &["1"]), 0);
+    output_of(build(&env, &[&only_says("hm")], &["1"]), 0);
     assert_eq!(stop(&env), "limit");
 
     let env = with_progress();
@@ -96,7 +96,7 @@ fn s2_5_s2_28_an_interrupted_session_keeps_its_work_and_its_tick_is_no_done() {
     assert_eq!(read(&env, "one.txt"), "half\n");
     assert!(tasks(&env).iter().all(|(_, status)| status == "open"), "{:?}", tasks(&env));
     // The next run goes on with it.
-    said(build(&env, &[&prints("one.txt", &["Write one"])], &["--once"]), 0);
+    output_of(build(&env, &[&prints("one.txt", &["Write one"])], &["--once"]), 0);
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write one"]);
 }
 
@@ -106,7 +106,7 @@ fn s2_7_s2_29_what_a_person_writes_between_sessions_is_what_the_next_one_gets() 
     let body = r#"if [ $n = 1 ]; then echo 1 > one.txt; sed -i 's/- \[ \] Write one/- [x] Write one/; s/^- \[ \] Write two/- [ ] Write zero\n- [ ] Write two/' progress.md; fi
         result "ok""#;
     let here = stand_in(&mut env, body);
-    said(env.ralph(&["build", "2", "--agent", "claude"]), 0);
+    output_of(env.ralph(&["build", "2", "--agent", "claude"]), 0);
     assert_eq!(sessions_of(&here), 2);
     let second = run_file(&env, "iteration-002.task.md");
     has(&second, "- [x] Write one");
@@ -123,11 +123,11 @@ fn s2_7_s2_29_what_a_person_writes_between_sessions_is_what_the_next_one_gets() 
 fn s2_8_what_is_finished_starts_no_session() {
     let env =
         with_plan("progress.md", &ticked(PROGRESS, &["Write one", "Write two", "Write three"]));
-    said(build(&env, &[], &[]), 0);
+    output_of(build(&env, &[], &[]), 0);
     assert_eq!((stop(&env), sessions(&env)), ("complete".into(), 0));
 
     let env = with_plan("progress.md", &PROGRESS.replace("In Progress", "RALPH_DONE"));
-    said(build(&env, &[], &[]), 0);
+    output_of(build(&env, &[], &[]), 0);
     assert_eq!((stop(&env), sessions(&env)), ("marker".into(), 0));
 
     // Nothing of nothing is not everything.
@@ -144,7 +144,7 @@ fn s2_9_s2_11_s2_12_the_agent_gets_rules_and_progress_in_the_folder_of_the_file(
     for (name, folder) in [("progress.md", ""), ("docs/work/todo.md", "docs/work")] {
         let mut env = with_plan(name, PROGRESS);
         let here = stand_in(&mut env, "pwd > $here/pwd; result hm");
-        said(env.ralph(&["build", "--once", "--agent", "claude", name]), 0);
+        output_of(env.ralph(&["build", "--once", "--agent", "claude", name]), 0);
         let argv = argv(&here, 1);
         let words = argv.join(" ");
         for word in ["--print", "--verbose", "--output-format stream-json", "--system-prompt"] {
@@ -169,7 +169,7 @@ fn s2_9_s2_11_s2_12_the_agent_gets_rules_and_progress_in_the_folder_of_the_file(
 fn s2_26_the_built_in_prompt_asks_for_what_the_loop_reads() {
     let mut env = with_progress();
     let here = stand_in(&mut env, "result hm");
-    said(env.ralph(&["build", "--once", "--agent", "claude"]), 0);
+    output_of(env.ralph(&["build", "--once", "--agent", "claude"]), 0);
     let argv = argv(&here, 1);
     let at = argv.iter().position(|word| word == "--system-prompt").unwrap() + 1;
     let system = argv[at].split_whitespace().collect::<Vec<_>>().join(" ");
@@ -195,7 +195,7 @@ fn s2_25_a_prompt_of_ones_own_goes_before_the_built_in_one() {
     let mut env = with_progress();
     let here = stand_in(&mut env, "result hm");
     env.write("mine.md", "DO AS I SAY for {{ plan_file }}\n");
-    said(env.ralph(&["build", "--once", "--agent", "claude", "--prompt", "mine.md"]), 0);
+    output_of(env.ralph(&["build", "--once", "--agent", "claude", "--prompt", "mine.md"]), 0);
     let argv = argv(&here, 1);
     let at = argv.iter().position(|word| word == "--system-prompt").unwrap() + 1;
     has(&argv[at], "DO AS I SAY for progress.md");
@@ -216,7 +216,7 @@ fn s2_18_the_mark_counts_only_alone_on_a_line_of_status() {
     ];
     for words in elsewhere {
         let env = with_progress();
-        let text = said(build(&env, &[&words], &["--once"]), 0);
+        let text = output_of(build(&env, &[&words], &["--once"]), 0);
         assert_eq!(stop(&env), "limit", "{words}\n{text}");
         assert_eq!(ticks(&read(&env, "progress.md")), [""; 0], "{words}");
     }
@@ -228,7 +228,7 @@ fn s2_18_the_mark_may_be_written_into_the_file_or_printed() {
     let marked = PROGRESS.replace("In Progress", "RALPH_DONE");
     for steps in [vec![writes, say("all done")], vec![say(&marked)]] {
         let env = with_progress();
-        let text = said(build(&env, &[&session(&steps)], &[]), 0);
+        let text = output_of(build(&env, &[&session(&steps)], &[]), 0);
         assert_eq!((stop(&env), sessions(&env)), ("marker".into(), 1), "{text}");
         has(&read(&env, "progress.md"), "## Status\nRALPH_DONE\n");
         // It is not taken for a plan whose tasks are done.
@@ -241,7 +241,8 @@ fn s2_18_red_gates_take_the_mark_back() {
     let env = with_progress();
     gate(&env, "exit 1");
     let marked = ticked(PROGRESS, &["Write one"]).replace("In Progress", "RALPH_DONE");
-    let text = said(build(&env, &[&session(&[write("x", "x"), say(&marked)])], &["--once"]), 0);
+    let text =
+        output_of(build(&env, &[&session(&[write("x", "x"), say(&marked)])], &["--once"]), 0);
     assert_eq!(stop(&env), "limit", "{text}");
     let file = read(&env, "progress.md");
     has(&file, "## Status\nIn Progress\n");
@@ -250,8 +251,10 @@ fn s2_18_red_gates_take_the_mark_back() {
     let env = with_progress();
     gate(&env, "exit 1");
     let writes = sh("sed -i 's/^In Progress$/RALPH_DONE/' progress.md");
-    let text =
-        said(build(&env, &[&session(&[write("x", "x"), writes, say("done")])], &["--once"]), 0);
+    let text = output_of(
+        build(&env, &[&session(&[write("x", "x"), writes, say("done")])], &["--once"]),
+        0,
+    );
     has(&text, "ralph reverted RALPH_DONE");
     assert_eq!(stop(&env), "limit");
     has(&read(&env, "progress.md"), "## Status\nIn Progress\n");
@@ -265,7 +268,7 @@ fn s2_18_where_claims_are_confirmed_the_mark_ends_nothing_while_tasks_are_open()
     let rest =
         session(&[write("two", "x"), say(&marked(&["Write one", "Write two", "Write three"]))]);
     let confirm = ["--set", "completion.claims=confirm"];
-    said(build(&env, &[&first, &rest], &confirm), 0);
+    output_of(build(&env, &[&first, &rest], &confirm), 0);
     assert_eq!((stop(&env), sessions(&env)), ("complete".into(), 2));
 }
 
@@ -281,7 +284,7 @@ fn s2_19_attempts_are_kept_and_the_oldest_dropped() {
     };
     let played: Vec<String> = (1..=7).map(attempt).collect();
     let played: Vec<&str> = played.iter().map(String::as_str).collect();
-    said(build(&env, &played, &["7", "--max-retries", "unlimited"]), 0);
+    output_of(build(&env, &played, &["7", "--max-retries", "unlimited"]), 0);
     let file = read(&env, "progress.md");
     let kept: Vec<&str> = file.lines().filter(|line| line.starts_with("### Iteration")).collect();
     assert_eq!(kept.len(), 5, "{file}");
@@ -293,7 +296,7 @@ fn s2_19_attempts_are_kept_and_the_oldest_dropped() {
     has_not(&file, "way 2\n");
     // Another number is a setting.
     let env = with_progress();
-    said(
+    output_of(
         build(
             &env,
             &played[..4],
@@ -310,7 +313,7 @@ fn s2_19_attempts_are_kept_and_the_oldest_dropped() {
 fn s2_20_each_iteration_has_its_row_in_the_log() {
     let env = with_progress();
     let none = only_says("I looked around.");
-    said(build(&env, &[&prints("one", &["Write one"]), &none], &["2"]), 0);
+    output_of(build(&env, &[&prints("one", &["Write one"]), &none], &["2"]), 0);
     let file = read(&env, "progress.md");
     let table = file.split("## Iteration Log\n").nth(1).unwrap();
     let rows: Vec<Vec<&str>> = table
@@ -333,7 +336,7 @@ fn s2_20_each_iteration_has_its_row_in_the_log() {
 fn s2_20_the_duration_is_the_one_of_the_iteration() {
     let env = with_progress();
     let slow = session(&["{\"do\":\"sleep\",\"ms\":2100}".to_owned(), say("hm")]);
-    said(build(&env, &[&slow], &["--once"]), 0);
+    output_of(build(&env, &[&slow], &["--once"]), 0);
     let file = read(&env, "progress.md");
     let row = file.lines().rfind(|line| line.starts_with("| 1 |")).unwrap();
     let took = row.split('|').nth(3).unwrap().trim();
@@ -351,12 +354,12 @@ fn s2_21_s2_22_s2_23_s3_3_limits_hold_however_they_are_given() {
     ] {
         let env = with_progress();
         let idle = only_says("hm");
-        let text = said(build(&env, &[&idle, &idle, &idle], arguments), 0);
+        let text = output_of(build(&env, &[&idle, &idle, &idle], arguments), 0);
         has(&text, "Stopped: max iterations (2) reached. Tasks remaining: 3");
         assert_eq!(sessions(&env), 2, "{arguments:?}");
     }
     let env = with_progress();
-    let text = said(build(&env, &[&prints("one", &["Write one"])], &["--once"]), 0);
+    let text = output_of(build(&env, &[&prints("one", &["Write one"])], &["--once"]), 0);
     has(&text, "max iterations (1) reached. Tasks remaining: 2");
     assert_eq!((stop(&env), sessions(&env)), ("limit".into(), 1));
 }
@@ -411,7 +414,7 @@ fn s2_29_a_printed_file_is_found_among_other_words() {
     ] {
         let env = with_progress();
         let text = around.replace("{}", &ticked(PROGRESS, &["Write one"]));
-        said(build(&env, &[&session(&[write("one", "x"), say(&text)])], &["--once"]), 0);
+        output_of(build(&env, &[&session(&[write("one", "x"), say(&text)])], &["--once"]), 0);
         assert_eq!(ticks(&read(&env, "progress.md")), ["Write one"], "{around}");
     }
 }
@@ -421,7 +424,8 @@ fn s2_29_a_printed_file_asks_and_replaces_nothing() {
     let env = with_progress();
     let mut printed = ticked(PROGRESS, &["Write one"]).replace("Three words are missing.", "Lost.");
     printed = printed.replace("- [ ] Write three\n", "- [ ] Write four\n");
-    let text = said(build(&env, &[&session(&[write("one", "x"), say(&printed)])], &["--once"]), 0);
+    let text =
+        output_of(build(&env, &[&session(&[write("one", "x"), say(&printed)])], &["--once"]), 0);
     has(&text, "Write three");
     let file = read(&env, "progress.md");
     has(&file, "Three words are missing.");
@@ -437,7 +441,7 @@ fn s2_17_red_gates_take_a_tick_back_and_the_next_session_is_told_why() {
     let body = r#"sed -i 's/- \[ \] Write one/- [x] Write one/' progress.md
         [ $n = 2 ] && echo x > good.txt; echo $n > work.txt; result ok"#;
     let here = stand_in(&mut env, body);
-    let text = said(env.ralph(&["build", "2", "--agent", "claude"]), 0);
+    let text = output_of(env.ralph(&["build", "2", "--agent", "claude"]), 0);
     has(&text, "ralph reverted the tick of \"Write one\"");
     assert_eq!(classes(&env), ["red", "done"]);
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write one"]);
@@ -455,7 +459,7 @@ fn a_task_whose_retries_are_used_up_is_failed_and_the_run_goes_on() {
     gate(&env, "! test -e bad.txt");
     let bad = session(&[write("bad.txt", "x"), say(&ticked(PROGRESS, &["Write one"]))]);
     let good = session(&[write("two.txt", "x"), say(&ticked(PROGRESS, &["Write two"]))]);
-    let text = said(build(&env, &[&bad, &bad, &good], &["3", "--max-retries", "1"]), 0);
+    let text = output_of(build(&env, &[&bad, &bad, &good], &["3", "--max-retries", "1"]), 0);
     assert_eq!(classes(&env), ["red", "red", "done"], "{text}");
     let listed = tasks(&env);
     assert!(listed.contains(&("Write one".into(), "failed".into())), "{listed:?}");
@@ -469,7 +473,7 @@ fn s2_14_s2_15_a_session_that_takes_too_long_costs_a_retry() {
     let mut env = with_progress();
     let body = r#"trap 'echo term >> $here/signals; exit 0' TERM; init; sleep 300 & wait"#;
     let here = stand_in(&mut env, body);
-    said(env.ralph(&["build", "--once", "--agent", "claude", "--timeout", "1s"]), 0);
+    output_of(env.ralph(&["build", "--once", "--agent", "claude", "--timeout", "1s"]), 0);
     assert_eq!(classes(&env), ["timeout"]);
     assert_eq!(std::fs::read_to_string(here.join("signals")).unwrap(), "term\n");
     let file = read(&env, "progress.md");
@@ -487,7 +491,7 @@ fn a_tick_with_nothing_else_changed_is_by_the_rule_for_claims() {
                 step => session(&[step.to_owned(), say("done")]),
             };
             let set = format!("completion.claims={rule}");
-            let text = said(build(&env, &[&steps], &["--once", "--set", &set]), 0);
+            let text = output_of(build(&env, &[&steps], &["--once", "--set", &set]), 0);
             assert_eq!(classes(&env), [class], "{rule} {steps}\n{text}");
             assert_eq!(ticks(&read(&env, "progress.md")).len(), done, "{rule}\n{text}");
         }
@@ -498,7 +502,7 @@ fn a_tick_with_nothing_else_changed_is_by_the_rule_for_claims() {
 fn an_agent_that_ticks_another_task_than_its_own_asks_for_that_one() {
     let env = with_progress();
     let steps = session(&[write("three", "x"), tick("progress.md", "Write three"), say("done")]);
-    let text = said(build(&env, &[&steps], &["--once"]), 0);
+    let text = output_of(build(&env, &[&steps], &["--once"]), 0);
     let listed = tasks(&env);
     assert!(listed.contains(&("Write one".into(), "open".into())), "{listed:?}\n{text}");
     assert!(listed.contains(&("Write three".into(), "done".into())), "{listed:?}\n{text}");

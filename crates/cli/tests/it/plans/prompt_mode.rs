@@ -21,7 +21,7 @@ fn s3_1_s3_21_one_session_is_logged_and_its_changes_committed() {
     let env = with_checklist();
     gate(&env, "touch ../notes/gate-ran; false");
     let ran = prompt(&env, &session(&[write("found.txt", "x"), say("Found it.")]));
-    let text = said(ran, 0);
+    let text = output_of(ran, 0);
     assert_eq!(sessions(&env), 1, "{text}");
     assert_eq!(subjects(&env)[0], "prompt: iteration 1 - task");
     assert_eq!(env.git(&["show", "--format=", "--name-only"]), "found.txt\n");
@@ -42,7 +42,7 @@ fn s3_21_no_change_is_fine_and_no_promise_is_looked_for() {
     for words in ["Nothing to do.", "<promise>COMPLETE</promise>", "<task-done>t-1</task-done>"] {
         let env = project(&[]);
         let before = subjects(&env);
-        said(prompt(&env, &only_says(words)), 0);
+        output_of(prompt(&env, &only_says(words)), 0);
         assert_eq!((sessions(&env), subjects(&env)), (1, before), "{words}");
     }
 }
@@ -50,7 +50,7 @@ fn s3_21_no_change_is_fine_and_no_promise_is_looked_for() {
 #[test]
 fn s3_21_an_agent_that_fails_is_exit_4_and_not_tried_again() {
     let env = project(&[]);
-    let text = said(prompt(&env, "{\"do\":\"exit\",\"code\":3}"), 4);
+    let text = output_of(prompt(&env, "{\"do\":\"exit\",\"code\":3}"), 4);
     assert_eq!(sessions(&env), 1, "{text}");
     has(&log(&env), "Exit Code: 4\n");
 }
@@ -60,7 +60,7 @@ fn s3_21_git_that_fails_is_exit_5() {
     let mut env = project(&[]);
     env.without_sandbox("a sandboxed session cannot break the repository");
     let locks = session(&[sh("mkdir -p .git/refs/heads/main.lock/x"), write("x", "x"), say("ok")]);
-    let text = said(prompt(&env, &locks), 5);
+    let text = output_of(prompt(&env, &locks), 5);
     has(&text, "main.lock");
     assert_eq!(read(&env, "x"), "x");
     has(&log(&env), "Exit Code: 5\n");
@@ -71,7 +71,7 @@ fn s3_21_the_file_is_a_template_and_the_environment_is_that_of_the_loop() {
     let mut env = project(&[]);
     env.write("sub/ask.md", "What of {{ mode }} mode and {{ specs_dir }}?\n");
     let here = stand_in(&mut env, "cat > $here/prompt; env | grep ^RALPH_ > $here/env; result ok");
-    said(env.ralph(&["prompt", "sub/ask.md", "--agent", "claude"]), 0);
+    output_of(env.ralph(&["prompt", "sub/ask.md", "--agent", "claude"]), 0);
     has(&std::fs::read_to_string(here.join("prompt")).unwrap(), "What of prompt mode and specs?");
     has(&std::fs::read_to_string(here.join("env")).unwrap(), "RALPH_AGENT_ID=agent-");
     // From the folder that it lies in.
@@ -88,7 +88,7 @@ fn a_prompt_that_is_not_there_is_named_and_starts_nothing() {
     has(&env.ralph(&["prompt", "gone.md", "--agent", "claude"]).failure(1), "gone.md");
     env.write("broken.md", "{{ nonsense }}\n");
     let broken = env.ralph(&["prompt", "broken.md", "--agent", "claude"]);
-    has(&said(broken, 1), "there is no variable nonsense");
+    has(&output_of(broken, 1), "there is no variable nonsense");
     env.write("binary.md", b"\xff\xfe\x00");
     has(&env.ralph(&["prompt", "binary.md", "--agent", "claude"]).failure(1), "binary.md");
     has(&env.ralph(&["prompt", "sub", "--agent", "claude"]).failure(1), "sub");

@@ -12,7 +12,7 @@ fn id_of(env: &TestEnv, title: &str) -> String {
 #[test]
 fn a_task_has_an_id_that_stays_and_can_be_named() {
     let env = with_progress();
-    said(build(&env, &[&only_says("hm")], &["--once"]), 0);
+    output_of(build(&env, &[&only_says("hm")], &["--once"]), 0);
     let id = id_of(&env, "Write one");
     assert!(id.starts_with("t-"), "{id}");
     has(&run_file(&env, "iteration-001.task.md"), &id);
@@ -22,7 +22,7 @@ fn a_task_has_an_id_that_stays_and_can_be_named() {
         .replace("- [ ] Write three\n", "- [ ] Write three\n- [ ] Write one, well\n");
     env.write("progress.md", moved);
     let done = session(&[write("x", "x"), say("<task-done>{id}</task-done>")]);
-    said(build(&env, &[&done], &["--once"]), 0);
+    output_of(build(&env, &[&done], &["--once"]), 0);
     assert_eq!(id_of(&env, "Write one, well"), id);
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write two"], "a signal is as good as a tick");
 }
@@ -32,7 +32,7 @@ fn a_command_inside_the_session_is_as_good_as_a_tick() {
     let env = with_progress();
     let done = "ralph task done $RALPH_TASK_ID > ../notes/said 2>&1";
     let steps = session(&[write("x", "x"), sh(done), say("ok")]);
-    let text = said(build(&env, &[&steps], &["--once"]), 0);
+    let text = output_of(build(&env, &[&steps], &["--once"]), 0);
     let prompt = std::fs::read_to_string(env.note("said")).unwrap();
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write one"], "{prompt}\n{text}");
 }
@@ -41,7 +41,7 @@ fn a_command_inside_the_session_is_as_good_as_a_tick() {
 fn a_task_that_is_given_up_is_failed_and_the_next_one_taken() {
     let env = with_progress();
     let gives_up = only_says("<task-failed>{id}</task-failed> <reason>no paper</reason>");
-    let text = said(build(&env, &[&gives_up, &prints("two", &["Write two"])], &["2"]), 0);
+    let text = output_of(build(&env, &[&gives_up, &prints("two", &["Write two"])], &["2"]), 0);
     has(&text, "no paper");
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write two"]);
     assert!(tasks(&env).contains(&("Write one".into(), "failed".into())), "{:?}", tasks(&env));
@@ -54,7 +54,7 @@ fn a_plan_whose_last_open_tasks_have_failed_is_over_and_says_so() {
     let gives_up = only_says("<task-failed>{id}</task-failed> <reason>no paper</reason>");
     let (two, three) = (prints("two", &["Write two"]), prints("three", &["Write three"]));
     let ran = build(&env, &[&gives_up, &two, &three], &[]);
-    let text = said(ran, 0);
+    let text = output_of(ran, 0);
     assert_eq!(stop(&env), "complete", "{text}");
     has(&text, "1 failed");
     assert_eq!(build(&env, &[], &["--strict-exit"]).code, 1);
@@ -64,12 +64,12 @@ fn a_plan_whose_last_open_tasks_have_failed_is_over_and_says_so() {
 fn a_question_lets_its_task_wait_and_the_answer_is_told() {
     let env = with_progress();
     let asks = only_says("<question>Which colour?</question>");
-    said(build(&env, &[&asks, &prints("two", &["Write two"])], &["2"]), 0);
+    output_of(build(&env, &[&asks, &prints("two", &["Write two"])], &["2"]), 0);
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write two"]);
     let open = env.json(&["answer"]);
     let id = open[0]["id"].as_str().unwrap_or_else(|| panic!("{open}")).to_owned();
     env.ralph(&["answer", &id, "Blue."]).success();
-    said(build(&env, &[&prints("one", &["Write one"])], &["--once"]), 0);
+    output_of(build(&env, &[&prints("one", &["Write one"])], &["--once"]), 0);
     has(&run_file(&env, "iteration-001.task.md"), "Blue.");
     assert_eq!(ticks(&read(&env, "progress.md")), ["Write one", "Write two"]);
 }
@@ -79,9 +79,9 @@ fn two_plans_are_two_plans() {
     let env = with_progress();
     let other = PROGRESS.replace("Write", "Draw");
     commit_file(&env, "docs/other.md", &other);
-    said(build(&env, &[&only_says("hm")], &["--once", "docs/other.md"]), 0);
+    output_of(build(&env, &[&only_says("hm")], &["--once", "docs/other.md"]), 0);
     let all = prints("x", &["Write one", "Write two", "Write three"]);
-    said(build(&env, &[&all], &["progress.md"]), 0);
+    output_of(build(&env, &[&all], &["progress.md"]), 0);
     assert_eq!(stop(&env), "complete");
     let file = read(&env, "docs/other.md");
     assert_eq!(ticks(&file), [""; 0]);
@@ -94,20 +94,21 @@ fn two_plans_are_two_plans() {
 fn the_plan_that_is_there_decides_and_progress_comes_first() {
     let env = with_progress();
     commit_file(&env, "implementation_plan.md", CHECKLIST);
-    let text = said(build(&env, &[&only_says("hm")], &["--once"]), 0);
+    let text = output_of(build(&env, &[&only_says("hm")], &["--once"]), 0);
     has(&text, "preset progress");
-    let text = said(build(&env, &[&checks("a", "Write one")], &["1", "implementation_plan.md"]), 0);
+    let text =
+        output_of(build(&env, &[&checks("a", "Write one")], &["1", "implementation_plan.md"]), 0);
     has(&text, "preset checklist");
     // A list of boxes in any file is a checklist.
     let env = with_plan("todo.md", CHECKLIST);
     let steps = session(&[write("a", "x"), tick("todo.md", "Write one"), say("ok")]);
-    has(&said(build(&env, &[&steps], &["1", "todo.md"]), 0), "preset checklist");
+    has(&output_of(build(&env, &[&steps], &["1", "todo.md"]), 0), "preset checklist");
     assert_eq!(ticks(&read(&env, "todo.md")), ["Write one"]);
     // A task that is named is one of the store.
     let env = with_progress();
     env.task(&["add", "By hand", "--id", "hand"]);
     let done = session(&[write("h", "x"), say("<task-done>{id}</task-done>")]);
-    said(build(&env, &[&done], &["--task", "hand"]), 0);
+    output_of(build(&env, &[&done], &["--task", "hand"]), 0);
     assert_eq!(read(&env, "progress.md"), PROGRESS);
 }
 
@@ -127,7 +128,7 @@ fn cancelling_a_checklist_takes_back_what_nobody_judged() {
     assert_eq!(ticks(&read(&env, "implementation_plan.md")), [""; 0]);
     assert_eq!(read(&env, "one.txt"), "half\n");
     assert!(!env.git(&["for-each-ref", "refs/ralph/wip"]).is_empty(), "the work is kept");
-    said(build(&env, &[&checks("one.txt", "Write one")], &["1"]), 0);
+    output_of(build(&env, &[&checks("one.txt", "Write one")], &["1"]), 0);
     assert_eq!(ticks(&read(&env, "implementation_plan.md")), ["Write one"]);
 }
 
@@ -156,11 +157,11 @@ fn s3_1_s3_2_it_runs_from_wherever_it_lies_and_with_settings_from_anywhere() {
 #[test]
 fn in_a_checklist_a_task_of_the_plan_can_be_called_done_by_command() {
     let env = with_checklist();
-    said(build(&env, &[&only_says("hm")], &["--once", "--max-retries", "0"]), 4);
+    output_of(build(&env, &[&only_says("hm")], &["--once", "--max-retries", "0"]), 4);
     let id = id_of(&env, "Write two");
     let done = format!("ralph task done {id} > ../notes/said 2>&1");
     let steps = session(&[write("x", "x"), sh(&done), say("ok")]);
-    let text = said(build(&env, &[&steps], &["--once"]), 0);
+    let text = output_of(build(&env, &[&steps], &["--once"]), 0);
     let prompt = std::fs::read_to_string(env.note("said")).unwrap();
     has(&prompt, "when the session ends");
     assert_eq!(ticks(&read(&env, "implementation_plan.md")), ["Write two"], "{text}");
@@ -169,12 +170,12 @@ fn in_a_checklist_a_task_of_the_plan_can_be_called_done_by_command() {
 #[test]
 fn the_tasks_of_a_file_that_is_gone_are_not_worked_off_behind_its_owners_back() {
     let env = with_checklist();
-    said(build(&env, &[&only_says("hm")], &["--once", "--max-retries", "0"]), 4);
+    output_of(build(&env, &[&only_says("hm")], &["--once", "--max-retries", "0"]), 4);
     std::fs::remove_file(env.repo().join("implementation_plan.md")).unwrap();
-    let text = said(build(&env, &[], &[]), 2);
+    let text = output_of(build(&env, &[], &[]), 2);
     has(&text, "Implementation plan not found");
     has(&text, "implementation_plan.md, which is gone");
     env.task(&["add", "Something else", "--id", "else"]);
-    let text = said(build(&env, &[&only_says("hm")], &["--once"]), 0);
+    let text = output_of(build(&env, &[&only_says("hm")], &["--once"]), 0);
     has(&text, "preset dag");
 }

@@ -200,12 +200,12 @@ impl World {
         sessions.extend(std::iter::repeat_n(works, 60));
         let sessions: Vec<&str> = sessions.iter().map(String::as_str).collect();
         cassette(&self.env, &sessions);
-        let mut said = String::new();
+        let mut output = String::new();
         let mut kills = self.kind.kills.clone();
         for _ in 0..MOST_RUNS {
             let kill = kills.pop();
             let ran = self.run(kill.unwrap_or_default());
-            said = format!("exit code {}\n{}{}", ran.code, ran.stdout, ran.stderr);
+            output = format!("exit code {}\n{}{}", ran.code, ran.stdout, ran.stderr);
             self.peak = self.peak.max(self.bytes());
             let over = ran.stderr.contains("Nothing to do") || ran.stderr.contains("All ");
             if kill.is_none() && kills.is_empty() && (ran.code == 0 || over) {
@@ -222,7 +222,7 @@ impl World {
                 for task in failed {
                     self.env.task(&["reset", &task]);
                 }
-                said += &self.run("").stderr;
+                output += &self.run("").stderr;
             }
             for branch in self.branches.clone() {
                 let names = self.env.git(&["branch", "--list", branch]);
@@ -232,9 +232,9 @@ impl World {
                 }
             }
             // Worktrees of merged branches go with the next call.
-            said += &self.run("").stderr;
+            output += &self.run("").stderr;
         }
-        said
+        output
     }
 
     fn failed(&self) -> Vec<String> {

@@ -151,13 +151,13 @@ fn a_plan_that_was_named_is_gone_on_with_also_from_another_folder() {
         in_folder("app", &call).env("RALPH_TEST_CRASH", "iteration-ended").output().unwrap();
     assert_eq!(output.status.code(), None, "{}", String::from_utf8_lossy(&output.stderr));
     let output = in_folder("app", &["build", "1"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("plan app/TODO.md"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && printed.contains("plan app/TODO.md"), "{printed}");
     // That one ended by its limit. The plan is still there, so it is named and not called gone.
     let output = in_folder("app", &["build", "--agent", "script", "--set", &set]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("ralph build app/TODO.md") && !said.contains("gone"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{printed}");
+    assert!(printed.contains("ralph build app/TODO.md") && !printed.contains("gone"), "{printed}");
 }
 
 #[test]

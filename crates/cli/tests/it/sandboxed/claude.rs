@@ -39,11 +39,11 @@ fn check(env: &ClaudeEnv, ran: &ralph_testkit::Ran, outside: &[PathBuf]) {
         (&json!("done"), &json!("full"))
     );
     let sessions = env.sessions_seen();
-    let said = &sessions[0].last().unwrap().tool_results()[0].0;
+    let output = &sessions[0].last().unwrap().tool_results()[0].0;
     for word in ["NET", "DIRECT", "PRIVATE KEY", "OUT", "progress.db", "state.toml"] {
-        assert!(!said.contains(word), "{word}: {said}");
+        assert!(!output.contains(word), "{word}: {output}");
     }
-    assert!(said.contains("skills") && said.trim_end().ends_with('0'), "{said}");
+    assert!(output.contains("skills") && output.trim_end().ends_with('0'), "{output}");
     let text = format!("{}{}", ran.stdout, ran.stderr);
     assert!(text.contains("sandbox    full"), "{text}");
     assert!(text.contains("example.com:80"), "what was refused is told: {text}");

@@ -58,7 +58,7 @@ fn build(env: &TestEnv, ordinary: bool, steps: &str, extra: &[&str]) -> Option<R
     }
 }
 
-fn said(ran: &Ran) -> String {
+fn output_of(ran: &Ran) -> String {
     format!("{}{}", ran.stdout, ran.stderr)
 }
 
@@ -92,7 +92,7 @@ fn honest_work_finds_its_tools_and_settings_and_no_login() {
             continue;
         }
         let seen = std::fs::read_to_string(env.note("seen")).unwrap_or_default();
-        let about = format!("{level}, ordinary user: {ordinary}\n{seen}\n{}", said(&ran));
+        let about = format!("{level}, ordinary user: {ordinary}\n{seen}\n{}", output_of(&ran));
         assert_eq!(ran.code, 0, "{about}");
         let full = level == "full";
         for word in ["the tool works", "PACKAGE", "COMMIT", "COPIED"] {
@@ -135,14 +135,18 @@ fn a_red_gate_that_names_a_hidden_file_is_told_how_to_show_it() {
     env.git(&["commit", "--quiet", "-m", "gate"]);
     let advice = "sandbox.readable = [\"~/.tool\"]";
     let red = build(&env, false, "true", &["--once"]).unwrap();
-    assert!(said(&red).contains(advice) && !said(&red).contains("[\"~/.ssh"), "{}", said(&red));
+    assert!(
+        output_of(&red).contains(advice) && !output_of(&red).contains("[\"~/.ssh"),
+        "{}",
+        output_of(&red)
+    );
     env.set("RALPH_SANDBOX_LEVEL", "full");
     let checked = env.ralph(&["doctor"]);
     assert!(checked.stdout.contains(advice), "{}", checked.stdout);
     let shown = ["--once", "--set", "sandbox.readable=[\"~/.tool\"]"];
     let green = build(&env, false, "true", &shown).unwrap();
-    assert_eq!(green.code, 0, "{}", said(&green));
-    assert!(!said(&green).contains("sandbox.readable"), "{}", said(&green));
+    assert_eq!(green.code, 0, "{}", output_of(&green));
+    assert!(!output_of(&green).contains("sandbox.readable"), "{}", output_of(&green));
 }
 
 #[test]
@@ -159,9 +163,14 @@ fn a_package_that_a_session_made_a_dependency_stays_hidden() {
     let seen = || std::fs::read_to_string(env.repo().join("seen.txt")).unwrap();
     let hides = "a session may have made it a dependency";
     let first = build(&env, false, names, &["--once"]).unwrap();
-    assert!(first.code == 0 && !said(&first).contains(hides), "{}", said(&first));
+    assert!(first.code == 0 && !output_of(&first).contains(hides), "{}", output_of(&first));
     let second = build(&env, false, reads, &["--once"]).unwrap();
-    assert!(said(&second).contains(hides) && seen().is_empty(), "{}{}", said(&second), seen());
+    assert!(
+        output_of(&second).contains(hides) && seen().is_empty(),
+        "{}{}",
+        output_of(&second),
+        seen()
+    );
     // The user's own work is nobody's question.
     let user = |path: &Path| {
         env.write(
@@ -175,5 +184,5 @@ fn a_package_that_a_session_made_a_dependency_stays_hidden() {
     user(&PathBuf::from("../../mine"));
     let reads = "cat ../mine/Cargo.toml > seen.txt; true";
     let third = build(&env, false, reads, &["--once"]).unwrap();
-    assert!(seen().contains("MINE") && !said(&third).contains(hides), "{}", said(&third));
+    assert!(seen().contains("MINE") && !output_of(&third).contains(hides), "{}", output_of(&third));
 }

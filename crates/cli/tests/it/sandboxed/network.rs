@@ -37,8 +37,11 @@ fn a_list_that_is_wrong_is_refused_with_its_reason() {
         "--set",
         "sandbox.network.allowed=http://example.com/x",
     ]);
-    let said = ran.failure(1);
-    assert!(said.contains("sandbox.network.allowed") && said.contains("example.com"), "{said}");
+    let output = ran.failure(1);
+    assert!(
+        output.contains("sandbox.network.allowed") && output.contains("example.com"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -60,7 +63,7 @@ fn a_closed_network_that_no_box_can_close_is_refused() {
             "--set",
             "sandbox.network.policy=deny",
         ]);
-        let said = ran.failure(10);
-        assert!(said.contains(level), "{said}");
+        let output = ran.failure(10);
+        assert!(output.contains(level), "{output}");
     }
 }

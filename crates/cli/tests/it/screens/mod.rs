@@ -129,8 +129,8 @@ fn shown(place: &Place, section: &[&str], all_wide: bool) -> String {
             first.push(typed);
         } else if let Some(typed) = line.strip_prefix("$ ") {
             if !first.is_empty() {
-                let (said, code) = place.run(&format!("set -e\n{}", first.join("\n")), WIDTHS[0]);
-                assert_eq!(code, 0, "{first:#?} failed: {said}");
+                let (output, code) = place.run(&format!("set -e\n{}", first.join("\n")), WIDTHS[0]);
+                assert_eq!(code, 0, "{first:#?} failed: {output}");
                 first.clear();
             }
             let narrow = place.run(typed, WIDTHS[0]);
@@ -139,8 +139,8 @@ fn shown(place: &Place, section: &[&str], all_wide: bool) -> String {
             match wide.filter(|wide| *wide != narrow) {
                 None => text.push_str(&format!("{}[{}]\n", narrow.0, narrow.1)),
                 Some(wide) => {
-                    for (width, (said, code)) in WIDTHS.iter().zip([narrow, wide]) {
-                        text.push_str(&format!("--- {width} columns\n{said}[{code}]\n"));
+                    for (width, (output, code)) in WIDTHS.iter().zip([narrow, wide]) {
+                        text.push_str(&format!("--- {width} columns\n{output}[{code}]\n"));
                     }
                 }
             }

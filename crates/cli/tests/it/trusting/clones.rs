@@ -34,10 +34,10 @@ fn a_clone_with_files_that_decide_is_refused_without_a_terminal_and_nothing_runs
         ("PROMPT_build.md", "Do {{ task }}\nand more.\n", "instructions for the agent, 2 lines"),
     ] {
         let env = cloned(&[(file, text)]);
-        let said = run_in(&env, "clone", &[]).failure(1);
-        assert!(said.contains(&format!("you have not approved them: {file}")), "{said}");
-        assert!(said.contains(decides), "{said}");
-        assert!(said.contains("approve them: ralph trust"), "{said}");
+        let output = run_in(&env, "clone", &[]).failure(1);
+        assert!(output.contains(&format!("you have not approved them: {file}")), "{output}");
+        assert!(output.contains(decides), "{output}");
+        assert!(output.contains("approve them: ralph trust"), "{output}");
         assert!(!env.note("ran").exists() && !env.folder().join("clone/.ralph/logs").exists());
         // Where it came from, and everywhere else, nobody is asked.
         cassette(&env, &[&works()]);
@@ -122,8 +122,8 @@ fn init_the_variable_and_a_folder_of_the_settings_approve_a_clone() {
     env.set("RALPH_TRUST", "");
     // From then on it is approved.
     let at = env.folder().join("third");
-    let said = env.ralph(&["-C", at.to_str().unwrap(), "trust"]).success();
-    assert!(said.contains("Nothing waits") && said.contains("You approved"), "{said}");
+    let output = env.ralph(&["-C", at.to_str().unwrap(), "trust"]).success();
+    assert!(output.contains("Nothing waits") && output.contains("You approved"), "{output}");
 }
 
 #[test]

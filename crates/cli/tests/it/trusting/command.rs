@@ -15,12 +15,12 @@ fn changed() -> TestEnv {
 #[test]
 fn nothing_waits_in_a_repository_that_was_made_here() {
     let env = project(&[]);
-    let said = env.ralph(&["trust"]).success();
-    assert_eq!(said, "Nothing waits for your approval.\nNo file here decides what ralph runs.\n");
+    let output = env.ralph(&["trust"]).success();
+    assert_eq!(output, "Nothing waits for your approval.\nNo file here decides what ralph runs.\n");
     let env = committed(&[], &[("ralph.toml", SETTINGS)]);
-    let said = env.ralph(&["trust"]).success();
+    let output = env.ralph(&["trust"]).success();
     assert_eq!(
-        said,
+        output,
         "Nothing waits for your approval.\n\
          This repository was created here, so its files are yours. These files decide what ralph runs:\n  \
          ralph.toml  gate proof: test -f proof.txt\n"
@@ -65,8 +65,8 @@ fn trust_speaks_json() {
 fn an_approval_can_be_revoked() {
     let env = committed(&["a"], &[("ralph.toml", "[loop]\nlearn = false\n")]);
     env.ralph(&["trust", "--revoke"]).success();
-    let said = build(&env, &[&works()], &[]).failure(1);
-    assert!(said.contains("this repository has files that decide"), "{said}");
+    let output = build(&env, &[&works()], &[]).failure(1);
+    assert!(output.contains("this repository has files that decide"), "{output}");
     env.ralph(&["trust", "--yes"]).success();
     build(&env, &[&works()], &[]).success();
     let read = env.json(&["trust", "--revoke"]);

@@ -88,8 +88,8 @@ fn a_protected_test_that_a_session_left_is_not_taken_as_the_users() {
         leaves(&env, level, "echo 'exit 0' > tests/check.sh");
         let ran = build(&env, &[&lies()], &["--once"]);
         assert_eq!(classes(&env), ["red"], "{level}: {}", ran.stderr);
-        let said = format!("{}{}", ran.stderr, env.task(&["log", "a"]));
-        assert!(said.contains("tests/check.sh"), "{level}: {said}");
+        let output = format!("{}{}", ran.stderr, env.task(&["log", "a"]));
+        assert!(output.contains("tests/check.sh"), "{level}: {output}");
         // Also where the user commits it along without looking.
         env.git(&["add", "-A"]);
         env.git(&["commit", "--allow-empty", "-qm", "wip"]);

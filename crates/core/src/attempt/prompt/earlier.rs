@@ -76,9 +76,11 @@ fn heading(group: &[&EarlierAttempt]) -> String {
 fn tried(group: &[&EarlierAttempt]) -> String {
     let mut text = String::new();
     let all: Vec<EarlierAttempt> = group.iter().map(|attempt| (*attempt).clone()).collect();
-    for same in groups(&all, |one, other| one.changed == other.changed && one.said == other.said) {
-        let said = same[0].said.trim();
-        if said.is_empty() && same[0].changed.count() == 0 {
+    for same in groups(&all, |one, other| {
+        one.changed == other.changed && one.last_message == other.last_message
+    }) {
+        let last_message = same[0].last_message.trim();
+        if last_message.is_empty() && same[0].changed.count() == 0 {
             continue;
         }
         let who = match (group, &same[..]) {
@@ -86,10 +88,10 @@ fn tried(group: &[&EarlierAttempt]) -> String {
             (_, [one]) => format!("Attempt {}", one.number),
             (_, many) => format!("Attempts {}", numbers_of(many)),
         };
-        let colon = if said.is_empty() { "." } else { ", and said:" };
+        let colon = if last_message.is_empty() { "." } else { ", and said:" };
         text.push_str(&format!("\n  {who} {}{colon}", changes(&same[0].changed)));
-        if !said.is_empty() {
-            text.push_str(&format!("\n{}", prefixed(said, "  > ")));
+        if !last_message.is_empty() {
+            text.push_str(&format!("\n{}", prefixed(last_message, "  > ")));
         }
     }
     text

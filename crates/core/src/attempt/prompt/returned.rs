@@ -104,7 +104,7 @@ mod tests {
                 detail: String::new(),
                 commit: None,
                 changed: Changes::default(),
-                said: String::new(),
+                last_message: String::new(),
                 fingerprint: None,
             }],
             ..offered("b")

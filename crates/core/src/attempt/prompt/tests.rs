@@ -98,7 +98,7 @@ fn earlier(number: u32, outcome: &str, fingerprint: Option<&str>) -> EarlierAtte
         detail: String::new(),
         commit: None,
         changed: Changes::default(),
-        said: String::new(),
+        last_message: String::new(),
         fingerprint: fingerprint.map(str::to_owned),
     }
 }
@@ -106,13 +106,13 @@ fn earlier(number: u32, outcome: &str, fingerprint: Option<&str>) -> EarlierAtte
 #[test]
 fn a_retry_learns_from_what_was_tried_and_what_is_the_same_is_said_once() {
     let change = |path: &str, added, removed| FileChange { path: path.into(), added, removed };
-    let same = |number, said: &str| EarlierAttempt {
+    let same = |number, last_message: &str| EarlierAttempt {
         detail: "gate test failed".into(),
         changed: Changes::of(vec![
             change("src/a.rs", Some(3), Some(1)),
             change("logo", None, None),
         ]),
-        said: said.into(),
+        last_message: last_message.into(),
         ..earlier(number, "red", Some("test: a, b"))
     };
     let failures = vec![GateFailure {

@@ -135,11 +135,11 @@ fn changes(work: &Work) -> Section<'_> {
 }
 
 fn gate(gate: &GateReport) -> String {
-    let said = match gate.verdict {
+    let last_message = match gate.verdict {
         Verdict::Pass => "passed",
         _ => "failed",
     };
-    entry(format!("- `{}`: {said}", field(&gate.name)), &gate.digest, "      ")
+    entry(format!("- `{}`: {last_message}", field(&gate.name)), &gate.digest, "      ")
 }
 
 #[cfg(test)]

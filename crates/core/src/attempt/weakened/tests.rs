@@ -169,8 +169,8 @@ fn a_test_that_is_skipped_now_is_named() {
             "a_test.go: TestFails is skipped now",
         ),
     ];
-    for (path, before, from, to, said) in rows {
-        assert_eq!(changed(path, before, &before.replacen(from, to, 1)), [said], "{to}");
+    for (path, before, from, to, output) in rows {
+        assert_eq!(changed(path, before, &before.replacen(from, to, 1)), [output], "{to}");
     }
     let module = format!("pytestmark = pytest.mark.skip\n{PYTHON}");
     assert_eq!(changed("test_a.py", PYTHON, &module).len(), 2);
@@ -265,8 +265,8 @@ fn a_test_that_asserts_less_is_named() {
             "a_test.go: TestAdds asserts nothing now (1 before)",
         ),
     ];
-    for (path, before, from, to, said) in rows {
-        assert_eq!(changed(path, before, &before.replacen(from, to, 1)), [said], "{to}");
+    for (path, before, from, to, output) in rows {
+        assert_eq!(changed(path, before, &before.replacen(from, to, 1)), [output], "{to}");
     }
 }
 

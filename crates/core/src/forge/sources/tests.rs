@@ -20,7 +20,7 @@ fn read(sources: Vec<Source>, kind: ForgeKind, answers: &[Value]) -> Vec<ForgeEn
 
 fn checks(kind: ForgeKind, answers: &[Value]) -> Vec<Check> {
     let all = read(route(kind).checks("abc"), kind, answers);
-    let check = |said| match said {
+    let check = |summary| match summary {
         ForgeEntry::Check(check) => check,
         other => panic!("{other:?}"),
     };
@@ -90,7 +90,7 @@ fn github_tells_checks_in_two_lists_and_comments_in_three() {
     ];
     assert_eq!(states(&found), expected);
     assert_eq!(found[0].log.as_deref(), Some("repos/ada/engine/actions/jobs/5/logs"));
-    assert_eq!((found[0].said.as_str(), found[3].log.as_deref()), ("2 errors", None));
+    assert_eq!((found[0].summary.as_str(), found[3].log.as_deref()), ("2 errors", None));
 
     let user = json!({ "login": "ada" });
     let inline = json!([
@@ -182,8 +182,11 @@ fn gitea_tells_the_comments_of_each_review_in_a_list_of_its_own() {
         { "id": 9, "user": { "login": "ada" }, "body": "old", "path": "a.rs", "position": 4,
           "resolver": { "login": "eve" } },
     ]);
-    let said = gitea_comments(&route(ForgeKind::Gitea), &answer);
-    assert!(matches!(&said[..], [ForgeEntry::Comment(one)] if one.place == "a.rs:3"), "{said:?}");
+    let summary = gitea_comments(&route(ForgeKind::Gitea), &answer);
+    assert!(
+        matches!(&summary[..], [ForgeEntry::Comment(one)] if one.place == "a.rs:3"),
+        "{summary:?}"
+    );
 }
 
 #[test]
@@ -192,8 +195,8 @@ fn answers_of_another_shape_say_nothing() {
         for odd in [json!(null), json!({}), json!([1, "x", null, []]), json!({ "check_runs": 3 })] {
             let sources = [route(kind).checks("abc"), route(kind).comments(7)].concat();
             for source in sources {
-                let said = source.read(&route(kind), &odd);
-                assert!(said.is_empty(), "{kind}: {said:?}");
+                let summary = source.read(&route(kind), &odd);
+                assert!(summary.is_empty(), "{kind}: {summary:?}");
             }
         }
     }

@@ -288,10 +288,10 @@ fn class_of_task(
         Some(RequestedOutcome::Left { .. }) | None => Class::of(report.end.class),
     };
     if let Some(class) = class {
-        let said = with_detail(class.words(), &report.end.detail);
+        let output = with_detail(class.words(), &report.end.detail);
         let detail = match class.remedy().filter(|_| class.parks()) {
-            Some(remedy) => format!("{}; {remedy}", said.trim_end_matches('.')),
-            None if report.end.detail.is_empty() => said,
+            Some(remedy) => format!("{}; {remedy}", output.trim_end_matches('.')),
+            None if report.end.detail.is_empty() => output,
             None => report.end.detail.clone(),
         };
         return (class, detail, None);
@@ -344,8 +344,8 @@ fn red_reason(gates: &[GateReport]) -> String {
     };
     if red.name == VERIFIER {
         let words: Vec<&str> = red.digest.split_whitespace().collect();
-        let said: String = words.join(" ").chars().take(VERIFIER_REASON).collect();
-        return format!("verification failed: {said}");
+        let output: String = words.join(" ").chars().take(VERIFIER_REASON).collect();
+        return format!("verification failed: {output}");
     }
     // Without an exit code the digest says what happened: it timed out, or did not start.
     let how = red.exit_code.map(|code| format!(" (exit code {code})")).unwrap_or_default();

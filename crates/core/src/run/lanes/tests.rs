@@ -45,7 +45,7 @@ fn sections_that_cannot_be_are_named_with_their_line() {
         let [one, two] = names;
         format!("## Branch: {one}\n{more}\n\n- [ ] a\n\n## Branch: {two}\n\n- [ ] b\n")
     };
-    for (text, said) in [
+    for (text, output) in [
         (plan(["-x", "b"], ""), "line 1: a branch name cannot start with \"-\""),
         (plan(["a", "../b"], ""), "line 6: a branch name cannot contain \"..\""),
         (plan(["a", "A"], ""), "branches a and A differ only in case"),
@@ -53,7 +53,7 @@ fn sections_that_cannot_be_are_named_with_their_line() {
         (plan(["a", "b"], "Needs: c"), "line 1: branch a needs c, and the plan has no such branch"),
         (plan(["a", "b"], "Needs: a"), "line 1: these branches need each other: a → a"),
     ] {
-        assert_eq!(parsed(&text).unwrap_err().to_string(), said);
+        assert_eq!(parsed(&text).unwrap_err().to_string(), output);
     }
     let text = "## Branch: a\nNeeds: b\n- [ ] x\n## Branch: b\nNeeds: c\n- [ ] x\n\
                 ## Branch: c\nNeeds: b\n- [ ] x\n";

@@ -123,8 +123,8 @@ impl Play<'_> {
     }
 }
 
-fn write_event(out: &mut impl Write, said: &ScriptEvent) -> io::Result<()> {
-    let mut line = serde_json::to_vec(said)?;
+fn write_event(out: &mut impl Write, output: &ScriptEvent) -> io::Result<()> {
+    let mut line = serde_json::to_vec(output)?;
     line.push(b'\n');
     out.write_all(&line)?;
     out.flush()

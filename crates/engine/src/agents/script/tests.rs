@@ -210,7 +210,7 @@ fn ends_are_told_apart() {
 
 #[test]
 fn what_ended_the_process_counts_where_there_is_no_result() {
-    let said = r#"{"event":"say","text":"partial"}"#;
+    let output = r#"{"event":"say","text":"partial"}"#;
     for (end, class) in [
         (ProcessEnd::TimedOut { after_ms: 1 }, EndClass::Timeout),
         (ProcessEnd::Silent { after_ms: 1 }, EndClass::Silence),
@@ -218,10 +218,10 @@ fn what_ended_the_process_counts_where_there_is_no_result() {
         (ProcessEnd::Signalled { signal: 9 }, EndClass::Crash),
         (ProcessEnd::NotStarted { error: "gone".into() }, EndClass::NotStarted),
     ] {
-        let reported = decode(said, &end, "").1;
+        let reported = decode(output, &end, "").1;
         assert_eq!((reported.class, reported.text.as_str()), (class, ""));
     }
-    let done = format!("{said}\n{{\"event\":\"result\",\"duration_ms\":1}}");
+    let done = format!("{output}\n{{\"event\":\"result\",\"duration_ms\":1}}");
     let reported = decode(&done, &ProcessEnd::Lingered { after_ms: 1 }, "").1;
     assert_eq!((reported.class, reported.text.as_str()), (EndClass::Completed, "partial"));
     let reported = decode("noise\n\n{", &ProcessEnd::Exited { code: 0 }, "").1;

@@ -27,7 +27,7 @@ fn rendered(text: &str, rules: &str) -> String {
 }
 
 /// The lines that say something.
-fn said(text: &str) -> Vec<String> {
+fn nonempty_lines(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::to_owned);
     lines.filter(|line| !line.is_empty()).collect()
 }
@@ -62,7 +62,7 @@ fn lines_that_the_user_added_stay_and_the_rules_of_the_preset_replace_the_old_on
         if after.contains("{% if") {
             text.push_str("{% endif %}\n");
         }
-        assert_eq!(said(&rendered(&text, rules)).join("|"), expected);
+        assert_eq!(nonempty_lines(&rendered(&text, rules)).join("|"), expected);
     }
 }
 
@@ -72,7 +72,7 @@ fn an_item_that_was_added_may_have_renumbered_the_others() {
     for (old, new) in [("4. Run", "5. Run"), ("5. Commit", "6. Commit"), ("6. End", "7. End")] {
         text = text.replace(old, new);
     }
-    assert_eq!(said(&rendered(&text, "RULES")), ["RULES", "3. Be kind."]);
+    assert_eq!(nonempty_lines(&rendered(&text, "RULES")), ["RULES", "3. Be kind."]);
 }
 
 #[test]
@@ -83,19 +83,19 @@ fn a_rule_that_the_user_changed_stays_whole() {
         "4. Run the tests, and `make lint`, and repair what you broke. `AGENTS.md`",
         "   says how, where there is one.",
     ];
-    assert_eq!(said(&rendered(&text, "RULES")), expected);
+    assert_eq!(nonempty_lines(&rendered(&text, "RULES")), expected);
 }
 
 #[test]
 fn a_rule_that_the_user_removed_leaves_the_others_recognized() {
     let text = BUILD_0_1.replace("5. Commit, with a message that says what changed and why.\n", "");
-    assert_eq!(said(&rendered(&text, "RULES")), ["RULES"]);
+    assert_eq!(nonempty_lines(&rendered(&text, "RULES")), ["RULES"]);
 }
 
 #[test]
 fn rules_that_the_user_already_placed_are_not_doubled() {
     let text = format!("{BUILD_0_1}\nAnd again:\n{{{{ rules }}}}\n");
-    assert_eq!(said(&rendered(&text, "RULES")), ["And again:", "RULES"]);
+    assert_eq!(nonempty_lines(&rendered(&text, "RULES")), ["And again:", "RULES"]);
 }
 
 #[test]
@@ -157,7 +157,7 @@ proptest! {
         }
         let text = rendered(&lines.join("\n"), "RULES");
         let mine: Vec<String> =
-            said(&text).into_iter().filter(|line| line != "RULES").collect();
+            nonempty_lines(&text).into_iter().filter(|line| line != "RULES").collect();
         let expected: Vec<String> = lines.into_iter().filter(|line| line.starts_with("Mine")).collect();
         prop_assert_eq!(mine, expected);
     }

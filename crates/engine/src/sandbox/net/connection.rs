@@ -317,13 +317,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Incoming<S> {
 
     /// Sends the last answer and closes, without losing it for a client that still sends.
     pub(super) async fn part(mut self, word: &[u8]) {
-        let said = async {
+        let output = async {
             self.stream.write_all(word).await?;
             self.stream.shutdown().await?;
             let mut rest = self.stream.take(LEFT_OVER);
             tokio::io::copy(&mut rest, &mut tokio::io::sink()).await
         };
-        let _ = timeout(LINGER, said).await;
+        let _ = timeout(LINGER, output).await;
     }
 
     /// Copies both ways until both have ended. The end of one side is passed on, and the other continues.

@@ -132,11 +132,11 @@ mod tests {
 
     #[track_caller]
     fn refused(path: &Path) -> String {
-        let said = SqliteStore::open(path).err().expect("it is opened for writing").to_string();
+        let output = SqliteStore::open(path).err().expect("it is opened for writing").to_string();
         let looked = SqliteStore::open_existing(path).err().expect("it is opened for reading");
-        assert_eq!(said, looked.to_string());
-        assert!(said.contains("is not a task database of ralph"), "{said}");
-        said
+        assert_eq!(output, looked.to_string());
+        assert!(output.contains("is not a task database of ralph"), "{output}");
+        output
     }
 
     #[test]
@@ -182,8 +182,8 @@ mod tests {
             let planter = Connection::open(&place.path).unwrap();
             planter.execute_batch(planted).unwrap_or_else(|error| panic!("{planted}: {error}"));
             drop(planter);
-            let said = refused(&place.path);
-            assert!(said.contains(what), "{planted}: {said}");
+            let output = refused(&place.path);
+            assert!(output.contains(what), "{planted}: {output}");
         }
     }
 
@@ -213,8 +213,8 @@ mod tests {
             let elsewhere = place.path.with_file_name("elsewhere");
             let _ = std::fs::rename(&file, &elsewhere);
             symlink(&elsewhere, &file).unwrap();
-            let said = refused(&place.path);
-            assert!(said.contains("symbolic link"), "{said}");
+            let output = refused(&place.path);
+            assert!(output.contains("symbolic link"), "{output}");
         }
         let place = ours();
         let journal = beside(&place.path, "-journal");

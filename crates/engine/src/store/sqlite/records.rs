@@ -74,7 +74,7 @@ pub(super) fn end_attempt(connection: &Connection, id: &AttemptId, end: &Attempt
             stored(end.output_tokens),
             end.cost_micro_usd.map(stored),
             end.changed.to_text(),
-            end.said,
+            end.last_message,
             end.fingerprint,
         ])
         .map(drop)
@@ -106,7 +106,7 @@ pub(super) fn attempts(connection: &Connection, of: Attempts<i64>) -> Sql<Vec<At
                 output_tokens: row.get::<_, i64>(13)?.unsigned_abs(),
                 cost_micro_usd: row.get::<_, Option<i64>>(14)?.map(i64::unsigned_abs),
                 changed: Changes::from_text(&row.get::<_, Option<String>>(15)?.unwrap_or_default()),
-                said: row.get::<_, Option<String>>(16)?.unwrap_or_default(),
+                last_message: row.get::<_, Option<String>>(16)?.unwrap_or_default(),
                 fingerprint: row.get(17)?,
             }),
         };

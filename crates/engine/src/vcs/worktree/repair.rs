@@ -58,11 +58,11 @@ impl Worktrees {
         if marker.stage == WorktreeStage::Removing {
             remove_tree(&self.trash(&marker))?;
         }
-        let said = |what: &str| format!("the worktree of branch {branch} {what}");
+        let output = |what: &str| format!("the worktree of branch {branch} {what}");
         match &admin {
             Some(admin) if marker.stage == WorktreeStage::Making && is_half(admin, path) => {
                 self.clear_half(branch, &marker)?;
-                notes.push(said("was half-created; ralph recreates it"));
+                notes.push(output("was half-created; ralph recreates it"));
                 Ok(None)
             }
             None if marker.stage == WorktreeStage::Making => {
@@ -72,20 +72,20 @@ impl Worktrees {
             Some(admin) if is_free(path) => {
                 check_unlocked(admin)?;
                 self.forget_admin(admin, &marker)?;
-                notes.push(said("was gone; ralph recreates it"));
+                notes.push(output("was gone; ralph recreates it"));
                 Ok(None)
             }
             Some(admin) => {
                 if named_admin(path).is_none() {
                     write_link(path, &admin.folder)?;
-                    notes.push(said("had lost its .git file; ralph restored it"));
+                    notes.push(output("had lost its .git file; ralph restored it"));
                 }
                 self.check_whole(branch, path, &marker, admin, notes)
             }
             None if is_free(path) => Ok(None),
             None => {
                 let admin = self.rebuild(branch, path)?;
-                notes.push(said("was unknown to git; ralph registered it again"));
+                notes.push(output("was unknown to git; ralph registered it again"));
                 self.check_whole(branch, path, &marker, &admin, notes)
             }
         }

@@ -229,14 +229,14 @@ fn settings_come_along_and_secrets_do_not() {
     repo.write(".gitattributes", "*.up filter=up\n");
     repo.commit_unsigned("settings");
     let world = World::new(repo);
-    let said = world.session(
+    let output = world.session(
         "cat .git/config; env; git config remote.origin.url; git lines; echo text > x.up; git add x.up;
          git commit -qm up; git show HEAD:x.up",
     );
-    assert!(!said.contains("secret"), "{said}");
-    assert!(said.contains("https://x.example/r.git"), "{said}");
-    assert!(said.contains("settings \"quoted\""), "{said}");
-    assert!(said.ends_with("TEXT"), "{said}");
+    assert!(!output.contains("secret"), "{output}");
+    assert!(output.contains("https://x.example/r.git"), "{output}");
+    assert!(output.contains("settings \"quoted\""), "{output}");
+    assert!(output.ends_with("TEXT"), "{output}");
     let candidate = world.vcs.candidate(&world.base).unwrap();
     let file = world.vcs.file(&candidate.tree, "x.up").unwrap();
     assert_eq!(file.as_deref(), Some(&b"TEXT\n"[..]));

@@ -185,8 +185,8 @@ pub(crate) fn judged_in(vcs: &GitVcs, sandbox: &GitSandbox, place: &Path, script
 
 #[track_caller]
 fn went_well(script: &str, output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{script}\n{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{script}\n{printed}");
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 

@@ -15,7 +15,7 @@ fn a_session_uses_git_and_the_repository_stays_as_it_is_byte_for_byte() {
     world.repo.git(&["tag", "-a", "-m", "one", "v1"]);
     world.repo.git(&["pack-refs", "--all"]);
     let before = bytes_of(&world.repo.path(".git"));
-    let said = world.session(
+    let output = world.session(
         "git status --porcelain; echo new > new.txt; git add -A; git commit -qm one;
          git switch -qc side HEAD~1; echo s > s.txt; git add s.txt; git commit -qm side;
          git rebase -q main; git switch -q main; git merge -q --no-edit side;
@@ -23,7 +23,7 @@ fn a_session_uses_git_and_the_repository_stays_as_it_is_byte_for_byte() {
          git config --global user.name evil || true; git gc -q --prune=now; git fsck --no-dangling;
          git log --format=%an%n%s; cat .git/objects/info/alternates",
     );
-    assert!(said.starts_with("Tester\nside\nTester\none\nTester\nfirst"), "{said}");
+    assert!(output.starts_with("Tester\nside\nTester\none\nTester\nfirst"), "{output}");
     assert_eq!(bytes_of(&world.repo.path(".git")), before);
     let candidate = world.vcs.candidate(&world.base).unwrap();
     assert_eq!(candidate.head, Some(world.repo.git(&["rev-parse", "HEAD"])));
@@ -254,7 +254,7 @@ fn commits_that_a_session_leaves_on_other_branches_and_in_its_stash_are_saved() 
         return;
     }
     let world = World::new(Repo::new());
-    let said = world.session(
+    let output = world.session(
         "git switch -qc tried; echo t > t.txt; git add -A; git commit -qm tried; git rev-parse HEAD;
          git pack-refs --all; git switch -q main; git switch -qc again; echo s > s.txt; git add -A;
          git commit -qm again; git rev-parse HEAD; git switch -q main; echo x > a.txt; git stash -q;
@@ -264,7 +264,7 @@ fn commits_that_a_session_leaves_on_other_branches_and_in_its_stash_are_saved() 
     assert_eq!(world.repo.beyond_head(&candidate), ["A one.txt"]);
     world.vcs.commit(&world.base, &candidate, "subject", "").unwrap();
     assert_eq!(world.repo.git(&["log", "--format=%s"]), "one\nfirst");
-    for id in said.lines() {
+    for id in output.lines() {
         let kept = world.repo.git(&["for-each-ref", "--contains", id, "--format=%(refname)"]);
         assert!(kept.contains("refs/ralph/wip/main/"), "{id}: {kept}");
     }

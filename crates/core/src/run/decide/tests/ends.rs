@@ -363,8 +363,8 @@ fn where_no_task_can_be_parked_a_rejected_request_stops_the_run() {
     let world =
         World::run(Policy { unit: Unit::Iteration, ..pick() }, 2, &[ends(EndClass::TooLong)]);
     assert_eq!((world.ended_as(), world.sessions), ("AgentFailed", 1));
-    let said = world.outcome().sentence();
-    assert!(said.contains("prompts.budget_tokens"), "{said}");
+    let output = world.outcome().sentence();
+    assert!(output.contains("prompts.budget_tokens"), "{output}");
 }
 
 #[test]

@@ -81,8 +81,8 @@ fn s1_5_blocked_is_unresolved_and_nothing_ready() {
     deadlock.stuck = 2;
     deadlock.play(&[says("<task-failed>{id}</task-failed>")]);
     assert_eq!(deadlock.ended_as(), "Blocked");
-    let said = deadlock.outcome().reason.sentence();
-    assert!(said.contains("2 blocked by unfinished or failed tasks"), "{said}");
+    let output = deadlock.outcome().reason.sentence();
+    assert!(output.contains("2 blocked by unfinished or failed tasks"), "{output}");
     // What is left belongs to another agent.
     let mut others = World::new(dag(), 0);
     others.foreign = 1;
@@ -323,8 +323,9 @@ fn five_equal_failures_in_a_row_are_put_to_a_person() {
         let last = world.settlements.last().unwrap();
         assert!(last.put_back, "what a person is to look at is saved, not left to the next task");
         let Some(TaskAction::Hold { reason }) = &last.tasks[0].action else { panic!("{last:?}") };
-        let said = "failed 5 times in the same way: gate test failed (exit code 1): error: line 1";
-        assert_eq!(reason, said);
+        let output =
+            "failed 5 times in the same way: gate test failed (exit code 1): error: line 1";
+        assert_eq!(reason, output);
         // Four and another one are not five.
         let mut plays = vec![red("error: a"); 4];
         plays.extend([red("error: b"), done().gate(true)]);
