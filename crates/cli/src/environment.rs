@@ -112,7 +112,7 @@ impl Environment {
     }
 
     /// The name under which the user acts: `hand-` and the login name.
-    pub(crate) fn person(&self) -> AgentId {
+    pub(crate) fn user_id(&self) -> AgentId {
         let login = self.user.as_deref().unwrap_or_default();
         let plain: String = login
             .chars()

@@ -326,7 +326,7 @@ impl<'a> Context<'a> {
         }
         match self.environment.get("RALPH_AGENT_ID") {
             Some(text) => Ok(Actor::Agent(agent_id(text)?, None)),
-            None => Ok(Actor::Person(self.environment.person())),
+            None => Ok(Actor::User(self.environment.user_id())),
         }
     }
 

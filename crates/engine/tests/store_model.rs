@@ -91,7 +91,7 @@ fn actor(model: &Model, task: usize, who: Who) -> Actor {
     let holder = claim.map_or(0, |claim| claim.agent);
     let generation = claim.map_or(1, |claim| claim.generation);
     match who {
-        Who::Person => Actor::Person(AgentId::new("pat").unwrap()),
+        Who::User => Actor::User(AgentId::new("pat").unwrap()),
         Who::Holder => Actor::Agent(agent_id(holder), Some(generation)),
         Who::HolderUnnumbered => Actor::Agent(agent_id(holder), None),
         Who::HolderBefore => Actor::Agent(agent_id(holder), Some(generation - 1)),
@@ -111,7 +111,7 @@ fn carry_out(
     step: usize,
 ) -> Result<Answer, StoreError> {
     let now = time(model.now);
-    let pat = actor(model, 0, Who::Person);
+    let pat = actor(model, 0, Who::User);
     let by = |task: &usize, who: &Who| actor(model, *task, *who);
     let nothing = |()| Answer::Nothing;
     match command {
@@ -334,7 +334,7 @@ fn compare_records(model: &Model, [one, other]: &mut [Box<dyn Store>; 2]) -> Out
 /// A plan that is brought in twice changes nothing the second time.
 fn again(store: &mut dyn Store, lines: &[PlanLine], replace: bool, now: i64) -> Outcome {
     let before = tasks_of(store);
-    let pat = Actor::Person(AgentId::new("pat").unwrap());
+    let pat = Actor::User(AgentId::new("pat").unwrap());
     let report = store.sync(&plan(lines), sync_mode(replace), &pat, time(now));
     let report = report.map_err(|error| TestCaseError::fail(format!("twice: {error:?}")))?;
     let changed = (report.inserted, report.updated, report.deleted);

@@ -22,7 +22,6 @@ mod outcomes;
 #[cfg(target_os = "linux")]
 mod own_git;
 mod owning;
-mod people;
 mod picking;
 mod places;
 mod protected;
@@ -35,6 +34,7 @@ mod stopping;
 mod store;
 mod strange;
 mod untrusted;
+mod users;
 mod verifying;
 mod weakened;
 

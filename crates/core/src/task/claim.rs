@@ -38,7 +38,7 @@ impl Claim {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Actor {
     /// The user at a terminal: acts directly, whoever holds the claim.
-    Person(AgentId),
+    User(AgentId),
     /// An agent: may settle only what it holds. With a generation, only that very claim.
     Agent(AgentId, Option<Generation>),
 }
@@ -47,7 +47,7 @@ impl Actor {
     /// The name that goes into the log.
     pub fn name(&self) -> &AgentId {
         match self {
-            Self::Person(name) | Self::Agent(name, _) => name,
+            Self::User(name) | Self::Agent(name, _) => name,
         }
     }
 }

@@ -147,7 +147,7 @@ fn worker() -> Actor {
 }
 
 fn pat() -> Actor {
-    Actor::Person(AgentId::new("pat").unwrap())
+    Actor::User(AgentId::new("pat").unwrap())
 }
 
 fn judges(context: &AttemptContext) -> Vec<&str> {

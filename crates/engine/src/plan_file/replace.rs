@@ -211,7 +211,7 @@ mod tests {
         let (folder, path, scratch) = place();
         std::fs::write(&path, "").unwrap();
         let (had_a_turn, turns) = std::sync::mpsc::channel();
-        let person = {
+        let user = {
             let path = path.clone();
             std::thread::spawn(move || {
                 let mut written: Vec<String> = vec![];
@@ -233,7 +233,7 @@ mod tests {
             })
         };
         let mut ours = 0;
-        while !person.is_finished() {
+        while !user.is_finished() {
             let before = std::fs::read_to_string(&path).unwrap();
             let after = format!("{before}ralph {ours}\n");
             let replaced = replace(&path, before.as_bytes(), after.as_bytes(), &scratch).unwrap();
@@ -247,7 +247,7 @@ mod tests {
             .filter(|path| path.is_file())
             .map(|p| std::fs::read_to_string(p).unwrap())
             .collect();
-        for line in person.join().unwrap() {
+        for line in user.join().unwrap() {
             assert!(all.contains(&line), "{line} is lost");
         }
         assert!(ours >= BURSTS);

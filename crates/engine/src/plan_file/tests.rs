@@ -26,7 +26,7 @@ impl World {
     fn new(text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let plan = PlanFile::new(folder.path(), Path::new("plan.md"), PlanKind::Checklist);
-        let by = Actor::Person(AgentId::new("plan").unwrap());
+        let by = Actor::User(AgentId::new("plan").unwrap());
         let world = Self { folder, plan, store: MemoryStore::new(), ids: Ids::new(Some(1)), by };
         world.write(text);
         world

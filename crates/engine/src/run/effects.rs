@@ -91,12 +91,12 @@ impl Crew {
             }
             Effect::HoldTask { task } => {
                 self.spawn_detached(move |crew| {
-                    crew.store().hold(&task, &Actor::Person(by_control()), now())
+                    crew.store().hold(&task, &Actor::User(by_control()), now())
                 });
             }
             Effect::ResetTask { task } => {
                 self.spawn_detached(move |crew| {
-                    crew.store().reset(&task, &Actor::Person(by_control()), now())
+                    crew.store().reset(&task, &Actor::User(by_control()), now())
                 });
             }
             Effect::Wake { slot, at, on_change } => self.wake_later(slot, at, on_change),

@@ -51,7 +51,7 @@ impl JudgingInputs {
             // Worktrees of branches write there as they are made.
             note(".git/info/exclude".to_owned(), &common.join("info/exclude"), ignored);
         }
-        for (name, path) in of_person(setup) {
+        for (name, path) in of_user(setup) {
             note(name, &path, filters);
         }
         let included = match wants_included(setup) {
@@ -105,7 +105,7 @@ fn wants_included(setup: &Setup) -> bool {
 }
 
 /// The user's own settings of git.
-fn of_person(setup: &Setup) -> Vec<(String, PathBuf)> {
+fn of_user(setup: &Setup) -> Vec<(String, PathBuf)> {
     let variable = |name: &str| {
         let found = setup.agent.environment.iter().find(|(known, _)| known == OsStr::new(name));
         found.map(|(_, value)| PathBuf::from(value))

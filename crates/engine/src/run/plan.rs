@@ -48,7 +48,7 @@ impl From<ReconcileError> for Failed {
 /// The name under which the plan file acts on the store.
 fn by_file() -> Actor {
     #[expect(clippy::expect_used, reason = "a constant that is an id")]
-    Actor::Person(AgentId::new("plan").expect("plan is an id"))
+    Actor::User(AgentId::new("plan").expect("plan is an id"))
 }
 
 /// Why the plan could not be read.

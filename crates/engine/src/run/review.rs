@@ -16,7 +16,7 @@ use crate::publishing::{PublishSetup, Watched, Work};
 /// The name under which they come into the task database.
 fn by_review() -> Actor {
     #[expect(clippy::expect_used, reason = "a constant that is an id")]
-    Actor::Person(AgentId::new("review").expect("review is an id"))
+    Actor::User(AgentId::new("review").expect("review is an id"))
 }
 
 impl Crew {

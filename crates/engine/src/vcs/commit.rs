@@ -44,7 +44,7 @@ impl GitVcs {
             message = self.message_by_hooks(folder, message)?;
         }
         let parents: Vec<&str> = below.into_iter().collect();
-        let id = self.commit_tree(&candidate.tree, &parents, &message, Author::Person)?;
+        let id = self.commit_tree(&candidate.tree, &parents, &message, Author::User)?;
         let logged = format!("ralph: {}", message.lines().next().unwrap_or_default());
         self.remember_tree(&id, &candidate.tree);
         let expected = candidate.head.as_deref();

@@ -67,7 +67,7 @@ pub(super) struct CommitParts {
 /// The author of a commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Author {
-    Person,
+    User,
     Ralph,
 }
 
@@ -137,7 +137,7 @@ impl GitVcs {
             return Ok(());
         }
         let tree = self.git(&["mktree"]).line()?;
-        self.commit_tree(&tree, &[], "ralph: can this key sign?\n", Author::Person).map(drop)
+        self.commit_tree(&tree, &[], "ralph: can this key sign?\n", Author::User).map(drop)
     }
 
     pub(super) fn worktree(&self) -> &Path {
@@ -203,7 +203,7 @@ impl GitVcs {
         author: Author,
     ) -> Result<String, GitError> {
         let mut arguments = vec!["commit-tree", tree];
-        if author == Author::Person && self.signs() {
+        if author == Author::User && self.signs() {
             // The plumbing asks for no setting by itself.
             arguments.push("-S");
         }

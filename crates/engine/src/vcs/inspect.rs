@@ -72,12 +72,12 @@ pub fn inspect_inside(asked: &InspectionRequest) -> Result<Inspection, GitError>
 
 /// Looks.
 pub fn inspect(asked: &InspectionRequest) -> Result<Inspection, GitError> {
-    let person = || Position { branch: None, head: asked.head.clone() };
+    let user = || Position { branch: None, head: asked.head.clone() };
     let (at, refused) = match &asked.git_dir {
-        None => (person(), None),
+        None => (user(), None),
         Some((common, own)) => match committed(asked, common, own) {
             Ok(at) => (at, None),
-            Err(why) => (person(), Some(why)),
+            Err(why) => (user(), Some(why)),
         },
     };
     if asked.sparse

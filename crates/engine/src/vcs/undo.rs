@@ -215,7 +215,7 @@ impl GitVcs {
         for revert in &undo.reverts {
             let parent = made.last().unwrap_or(&undo.head);
             let text = message(revert);
-            let id = self.commit_tree(&revert.tree, &[parent], &text, Author::Person)?;
+            let id = self.commit_tree(&revert.tree, &[parent], &text, Author::User)?;
             self.remember_tree(&id, &revert.tree);
             made.push(id);
         }

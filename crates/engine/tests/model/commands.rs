@@ -17,7 +17,7 @@ const SPECS: usize = 2;
 /// Who does it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Who {
-    Person,
+    User,
     /// Whoever holds the task, with the number of the claim.
     Holder,
     /// The same, without the number.
@@ -125,7 +125,7 @@ impl Command {
             Who::Holder | Who::HolderUnnumbered | Who::HolderBefore => {
                 pick(with(&|row| row.claim.is_some()), number)
             }
-            Who::Person | Who::Agent(_) => number,
+            Who::User | Who::Agent(_) => number,
         };
         match self.clone() {
             Command::Add(task, title, fields) if model.rows.len() == TASKS => {
@@ -167,7 +167,7 @@ impl Command {
 
 fn who() -> impl Strategy<Value = Who> {
     prop_oneof![
-        2 => Just(Who::Person),
+        2 => Just(Who::User),
         5 => Just(Who::Holder),
         2 => Just(Who::HolderUnnumbered),
         1 => Just(Who::HolderBefore),

@@ -508,7 +508,7 @@ impl Model {
     pub(crate) fn holds(&self, task: usize, who: Who) -> bool {
         let claim = self.rows.get(&task).and_then(|row| row.claim.as_ref());
         match who {
-            Who::Person => true,
+            Who::User => true,
             Who::Holder | Who::HolderUnnumbered => claim.is_some(),
             Who::HolderBefore => false,
             Who::Agent(agent) => claim.is_some_and(|claim| claim.agent == agent),

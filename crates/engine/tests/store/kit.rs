@@ -75,7 +75,7 @@ pub(crate) fn title(text: &str) -> Title {
 
 /// A person at a terminal.
 pub(crate) fn pat() -> Actor {
-    Actor::Person(agent("pat"))
+    Actor::User(agent("pat"))
 }
 
 /// An agent that does not say which claim it means.

@@ -47,8 +47,8 @@ fn in_time(world: &World, what: &str, least: Duration, tally: &mut Tally) {
 /// watchdog ends one half of them, a TERM for ralph the other.
 pub(super) fn that_ignore_term(setting: &Setting) -> Tally {
     campaign_of(WAITING, setting.times.of(6, 200), |number, tally| {
-        let by_person = number % 2 == 1;
-        let limit = if by_person { "agent.timeout=10m" } else { "agent.timeout=1s" };
+        let by_user = number % 2 == 1;
+        let limit = if by_user { "agent.timeout=10m" } else { "agent.timeout=1s" };
         let world = World::with(setting, &["stuck"]);
         let world = world.and(&["--set", "agent.grace=1s", "--set", limit]);
         let what = format!("stuck session {number}");
@@ -59,7 +59,7 @@ pub(super) fn that_ignore_term(setting: &Setting) -> Tally {
         let hidden = std::fs::read_to_string(world.note("hidden.pid")).unwrap();
         tally.tried();
         let mut since = Stopwatch::start();
-        if by_person {
+        if by_user {
             send_signal("TERM", child.id());
             since = Stopwatch::start();
         }
@@ -71,7 +71,7 @@ pub(super) fn that_ignore_term(setting: &Setting) -> Tally {
             tally.orphaned += orphans;
             tally.complaint(&what, &world, &format!("{orphans} processes were left"));
         }
-        if by_person {
+        if by_user {
             if run.end.code() != Some(CANCELLED) || since.elapsed() > GRACE + SLACK {
                 let text = format!("ended with {} after {:?}", run.end, since.elapsed());
                 tally.complaint(&what, &world, &text);

@@ -94,11 +94,11 @@ fn in_the_store(setting: &Setting, number: usize, tally: &mut Tally) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(&folder.path().join("progress.db")).unwrap();
     let mut time = 1_800_000_000_000;
-    let person = Actor::Person(AgentId::new("person").unwrap());
+    let user = Actor::User(AgentId::new("person").unwrap());
     for task in 0..6 {
         let id = TaskId::new(format!("t{task}")).unwrap();
         let task = NewTask::titled(Title::new("task").unwrap());
-        store.add(id, task, &person, Timestamp::from_millis(time)).unwrap();
+        store.add(id, task, &user, Timestamp::from_millis(time)).unwrap();
         time += 1;
     }
     let lease = Lease::seconds(600).unwrap();

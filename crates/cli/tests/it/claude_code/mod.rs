@@ -2,9 +2,9 @@
 
 mod ends;
 mod learning;
-mod people;
 mod pick;
 mod processes;
+mod users;
 mod verifying;
 mod work;
 

@@ -4,7 +4,7 @@ use std::process::Child;
 
 use ralph_testkit::{Ran, TestEnv, send_signal};
 
-use super::people::{stays, waits};
+use super::users::{stays, waits};
 use super::*;
 
 /// Presses Ctrl-C for the so many'th time, and waits until ralph has taken it in.

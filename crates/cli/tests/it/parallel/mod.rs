@@ -3,7 +3,7 @@
 mod campaign;
 mod killed;
 mod landing;
-mod people;
+mod users;
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Child;

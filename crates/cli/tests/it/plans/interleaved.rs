@@ -128,7 +128,7 @@ fn save(path: &Path, text: &str, by_rename: bool) {
 }
 
 /// The person does some things at some moments; which they were.
-fn person(path: &Path, random: &mut fastrand::Rng) -> Vec<Act> {
+fn user(path: &Path, random: &mut fastrand::Rng) -> Vec<Act> {
     let mut acts = Act::all();
     random.shuffle(&mut acts);
     acts.truncate(random.usize(4..10));
@@ -173,7 +173,7 @@ fn interleaving(seed: u64) -> Result<(), String> {
     let limit = SESSIONS.to_string();
     let running = start(&env, &played, &[&limit]);
     let path = env.repo().join("progress.md");
-    let acts = person(&path, &mut random);
+    let acts = user(&path, &mut random);
     let first = Ran::end_of(running);
     // One more look, after everything.
     let last = again(&env, &["--once"]);

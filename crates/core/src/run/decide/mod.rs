@@ -5,7 +5,6 @@
 
 mod after;
 mod integrate;
-mod people;
 mod publish;
 mod session;
 mod settle;
@@ -13,6 +12,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod unsignaled;
+mod user_controls;
 mod verify;
 
 use super::SlotId;

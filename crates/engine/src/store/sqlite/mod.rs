@@ -62,7 +62,7 @@ mod tests {
         assert!(SqliteStore::glance(&path).unwrap().is_none());
         assert!(!folder.path().join("state").exists());
         let mut store = SqliteStore::open(&path).unwrap();
-        let user = Actor::Person(AgentId::new("ada").unwrap());
+        let user = Actor::User(AgentId::new("ada").unwrap());
         let task = NewTask::titled(Title::new("Write it").unwrap());
         store.add(TaskId::new("a").unwrap(), task, &user, Timestamp::from_millis(0)).unwrap();
         let mut glance = SqliteStore::glance(&path).unwrap().unwrap();

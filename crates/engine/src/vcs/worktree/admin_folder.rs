@@ -35,7 +35,7 @@ impl Admin {
     }
 
     /// The reason of a lock that the user set.
-    pub(super) fn locked_by_person(&self) -> Option<&str> {
+    pub(super) fn locked_by_user(&self) -> Option<&str> {
         self.locked.as_deref().filter(|reason| *reason != INITIALIZING)
     }
 

@@ -269,7 +269,7 @@ fn is_half(admin: &Admin, path: &Path) -> bool {
 }
 
 pub(super) fn check_unlocked(admin: &Admin) -> Result<(), GitError> {
-    match admin.locked_by_person() {
+    match admin.locked_by_user() {
         None => Ok(()),
         Some(reason) => {
             let path = admin.worktree.clone().unwrap_or_default();

@@ -155,7 +155,7 @@ fn sockets_are_private_and_their_paths_are_short() {
 }
 
 /// A person commits in the same repository.
-fn person_commits(env: &TestEnv, file: &str) {
+fn user_commits(env: &TestEnv, file: &str) {
     env.write(file, "mine\n");
     env.git(&["add", file]);
     env.git(&["commit", "-q", "-m", "by hand", "--only", file]);
@@ -166,7 +166,7 @@ fn a_commit_of_a_person_during_a_session_is_built_upon() {
     let env = project(&["a"]);
     let running = start(&env, &[&waits()], &[]);
     wait_for(&env, "there");
-    person_commits(&env, "person.txt");
+    user_commits(&env, "person.txt");
     touch(&env, "go");
     Ran::end_of(running).success();
     assert_eq!(subjects(&env), ["build: iteration 1 - a", "by hand", "first"]);
@@ -182,7 +182,7 @@ fn a_commit_of_a_person_during_the_gates_is_judged_again_on_the_new_tip() {
     env.git(&["commit", "-qm", "gate"]);
     let running = start(&env, &[&works()], &[]);
     wait_for(&env, "judging");
-    person_commits(&env, "person.txt");
+    user_commits(&env, "person.txt");
     touch(&env, "judge");
     let ran = Ran::end_of(running);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
