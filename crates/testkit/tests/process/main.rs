@@ -4,9 +4,9 @@
 #![expect(clippy::disallowed_methods, reason = "tests start programs and wait")]
 
 mod ends;
-#[cfg(target_os = "linux")]
-mod family;
 mod kit;
 #[cfg(target_os = "linux")]
 mod leftovers;
 mod output;
+#[cfg(target_os = "linux")]
+mod process_tree;

@@ -175,11 +175,11 @@ trust --list | cli/tests/it/trusting/command.rs::what_a_session_changed_is_shown
 trust --revoke | cli/tests/it/trusting/command.rs::an_approval_can_be_revoked
 trust --json | cli/tests/it/trusting/command.rs::trust_speaks_json
 
-status --watch | cli/tests/it/looking.rs::a_running_loop_is_watched_and_followed_until_it_ends
-status --json | cli/tests/it/looking.rs::a_finished_run_is_told_on_a_page_and_as_json > json
-logs --follow | cli/tests/it/looking.rs::a_running_loop_is_watched_and_followed_until_it_ends
-logs --replay | cli/tests/it/looking.rs::the_logs_show_what_was_shown
-logs --json | cli/tests/it/looking.rs::the_logs_show_what_was_shown
+status --watch | cli/tests/it/status_and_logs.rs::a_running_loop_is_watched_and_followed_until_it_ends
+status --json | cli/tests/it/status_and_logs.rs::a_finished_run_is_told_on_a_page_and_as_json > json
+logs --follow | cli/tests/it/status_and_logs.rs::a_running_loop_is_watched_and_followed_until_it_ends
+logs --replay | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
+logs --json | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
 report --csv | cli/tests/it/looping/budgets.rs::a_report_has_every_attempt_of_all_runs_or_of_one
 report --json | cli/tests/it/looping/budgets.rs::a_report_has_every_attempt_of_all_runs_or_of_one
 

@@ -22,7 +22,7 @@ loop.works_in | cli/tests/it/looping/shapes.rs::works_in_a_worktree_leaves_your_
 completion.claims | cli/tests/it/looping/gates.rs::a_done_that_changed_nothing_is_trusted_or_refused, cli/tests/it/plans/checklist.rs::s3_19_where_claims_are_confirmed_the_promise_needs_the_plan
 completion.plan_promises | cli/tests/it/effects/loops.rs::the_words_that_end_a_plan_and_a_build_are_settings
 completion.build_promises | cli/tests/it/effects/loops.rs::the_words_that_end_a_plan_and_a_build_are_settings
-agent.name | cli/tests/it/looking.rs::the_logs_show_what_was_shown > plan
+agent.name | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown > plan
 agent.build | cli/tests/it/effects/agents.rs::each_kind_of_work_has_the_agent_that_its_setting_names
 agent.plan | cli/tests/it/effects/agents.rs::each_kind_of_work_has_the_agent_that_its_setting_names
 agent.verify | cli/tests/it/looping/verifying.rs::another_agent_and_another_model_may_verify

@@ -16,7 +16,7 @@ use ralph_engine::sandbox::net::{Addresses, Proxy, Resolver};
 use ralph_testkit::skip;
 use tokio::runtime::Runtime;
 
-const BRIDGE: &str = env!("CARGO_BIN_EXE_boxed_bridge");
+const BRIDGE: &str = env!("CARGO_BIN_EXE_sandbox_bridge");
 /// Long enough for a loaded machine.
 const SOON: Duration = Duration::from_secs(60);
 

@@ -1,6 +1,6 @@
 //! The inside of a sandbox for tests: a bridge to a socket, and a program that finds it.
 //!
-//! `boxed_bridge SOCKET PORT,PORT… PROGRAM [ARGUMENT…]`; `-` for no port.
+//! `sandbox_bridge SOCKET PORT,PORT… PROGRAM [ARGUMENT…]`; `-` for no port.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a program for tests may stop")]
 #![expect(clippy::disallowed_methods, reason = "it starts a program")]
