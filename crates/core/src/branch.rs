@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_people_are_names() {
+    fn names_of_users_are_names() {
         for text in [
             "feature",
             "feat/login-form",

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_told_from_examples_and_sources() {
+    fn secrets_are_distinguished_from_examples_and_sources() {
         for path in [
             ".env",
             "app/.env",

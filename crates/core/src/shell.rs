@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_program_is_told_where_there_is_no_doubt() {
+    fn the_first_program_is_known_where_there_is_no_doubt() {
         for (command, word) in [
             ("nosuchtool", "nosuchtool"),
             ("cargo test --workspace", "cargo"),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn in_doubt_nothing_is_told() {
+    fn in_doubt_no_program_is_named() {
         for command in [
             "",
             "   ",

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_clone_with_deciding_files_that_nobody_approved_asks() {
+    fn only_a_clone_with_unapproved_deciding_files_asks() {
         use Approval::{Approved, Never, Revoked};
         for (approval, cloned, decides, expected) in [
             (Never, false, true, TrustState::Yours),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clone_is_told_by_the_first_line_of_its_reflog() {
+    fn a_clone_is_recognized_by_the_first_line_of_its_reflog() {
         let by = "0000 1111 A <a@example.org> 1700000000 +0000\t";
         for (line, from) in [
             (

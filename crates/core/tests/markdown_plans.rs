@@ -156,7 +156,7 @@ fn shown(doc: &PlanDoc) -> Vec<String> {
 }
 
 #[test]
-fn every_plan_of_the_corpus_has_the_items_that_a_person_sees() {
+fn every_plan_of_the_corpus_has_the_items_that_a_reader_sees() {
     for ((file, text), (name, kind, title, items)) in PLANS.iter().zip(EXPECTED) {
         assert_eq!(*file, name);
         assert_eq!(PlanKind::of(file, text), kind, "{file}");

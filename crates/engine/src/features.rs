@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_counts_once_somebody_wrote_it() {
+    fn a_text_counts_once_it_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spec.md");
         let name = FeatureName::new("login").unwrap();

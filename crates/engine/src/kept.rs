@@ -29,7 +29,7 @@ mod tests {
     use super::is_state;
 
     #[test]
-    fn state_is_told_from_files_beside_it() {
+    fn state_is_distinguished_from_files_beside_it() {
         for path in [
             ".ralph/progress.db",
             ".ralph/progress.db-wal",

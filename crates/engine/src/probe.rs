@@ -185,7 +185,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn code_and_output_are_told() {
+    fn code_and_output_are_reported() {
         let probe = shell("echo out; echo err >&2; pwd; exit 3", LONG);
         assert!(matches!(probe.end, Ended::Exited(3)), "{probe:?}");
         for part in ["out\n", "err\n", "/\n"] {

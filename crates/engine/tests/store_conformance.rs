@@ -46,7 +46,7 @@ macro_rules! conforms {
                     deleting_all_keeps_what_is_done
                     the_id_of_a_deleted_task_can_be_used_again
                     a_task_made_again_is_not_stuck_behind_old_parts
-                    s0_11_counts_tell_the_buckets_apart
+                    s0_11_counts_distinguish_the_buckets
                     a_list_is_in_order_of_creation_and_filtered;
                 claims:
                     s1_14_a_claim_takes_the_first_ready_task
@@ -59,10 +59,10 @@ macro_rules! conforms {
                     an_expired_but_blocked_task_is_not_taken_over
                     what_is_not_ready_cannot_be_claimed
                     nothing_below_a_failed_task_can_be_claimed
-                    a_late_holder_may_still_finish_if_nobody_took_over
+                    a_late_holder_may_still_finish_without_another_claim
                     a_lost_claim_writes_nothing_by_generation
                     a_lost_claim_writes_nothing_by_agent_id
-                    an_agent_settles_nothing_that_nobody_holds
+                    an_agent_finishes_nothing_that_it_does_not_hold
                     a_person_acts_directly
                     renewing_moves_the_end_of_the_lease
                     only_a_claim_can_be_renewed
@@ -91,7 +91,7 @@ macro_rules! conforms {
                     deleting_the_only_child_makes_the_parent_a_leaf
                     deleting_the_last_open_child_finishes_the_parent
                     both_parents_follow_a_child_that_moves
-                    a_moved_family_takes_its_standing_along
+                    a_moved_subtree_keeps_its_neighbor_counts
                     a_failed_leaf_can_be_split
                     a_claimed_task_that_gets_parts_is_done_with_them
                     s0_8_every_claim_of_an_agent_can_be_found_and_failed;
@@ -123,14 +123,14 @@ macro_rules! conforms {
                     a_plan_may_add_finished_parts_to_a_done_parent
                     a_plan_with_a_cycle_of_parents_is_refused_in_time
                     a_plan_and_what_it_replaces_change_together_or_not_at_all
-                    a_rehearsal_tells_all_and_changes_nothing;
+                    a_dry_run_reports_everything_and_changes_nothing;
                 records:
-                    the_log_tells_what_happened_and_who_did_it
+                    the_log_shows_what_happened_and_who_did_it
                     the_log_of_a_deleted_task_stays
                     attempts_come_back_as_they_went_in
                     the_history_has_all_attempts_that_did_not_end_before
                     evidence_comes_back_as_it_went_in
-                    s1_44_what_the_verifier_said_stands_with_the_task
+                    s1_44_the_verdict_of_the_verifier_is_recorded_with_the_task
                     a_task_waits_until_every_question_is_answered
                     a_question_is_answered_once
                     questions_of_a_task_that_is_reset_or_deleted_are_withdrawn

@@ -85,7 +85,7 @@ fn a_slow_answer_is_an_answer() {
 }
 
 #[test]
-fn a_rate_limit_is_waited_for_as_told() {
+fn ralph_waits_as_long_as_a_rate_limit_says() {
     let turns = [Turn::rate_limited().retry_after(1).times(2), Turn::text("At last.")];
     let Some(env) = session(turns) else { return };
     let ran = env.claude(&["go"]);
@@ -110,7 +110,7 @@ fn errors_that_stay_end_the_run_after_the_retries() {
 }
 
 #[test]
-fn errors_that_no_retry_mends_end_the_run_at_once() {
+fn errors_that_no_retry_fixes_end_the_run_at_once() {
     for (turn, error, reason) in [
         (Turn::no_credit(), "billing_error", "api_error"),
         (Turn::prompt_too_long(), "invalid_request", "prompt_too_long"),

@@ -206,7 +206,7 @@ fn no_datagram_leaves() {
 }
 
 #[test]
-fn a_server_of_the_box_is_found_in_the_box() {
+fn a_server_of_the_sandbox_is_found_in_the_sandbox() {
     let outside = Outside::new(rules(&["example.com".to_owned()]));
     // The bridge itself is a server on loopback: asked directly, it is no proxy's business.
     let script = "curl --silent --show-error --max-time 60 \"http://127.0.0.1:${HTTP_PROXY##*:}/\"";
@@ -217,7 +217,7 @@ fn a_server_of_the_box_is_found_in_the_box() {
 }
 
 #[test]
-fn a_port_that_a_box_may_not_have_does_not_keep_it_from_starting() {
+fn a_port_that_a_sandbox_may_not_have_does_not_keep_it_from_starting() {
     let outside = Outside::new(rules(&["localhost:80".to_owned()]));
     let Some(output) = outside.script("echo started") else { return };
     assert_eq!(text(&output), "started\n");
@@ -293,7 +293,7 @@ mod claude_code {
     }
 
     #[test]
-    fn a_session_finds_its_model_at_its_own_place_in_the_box() {
+    fn a_session_finds_its_model_at_its_own_place_in_the_sandbox() {
         closed_session(true, &[]);
     }
 

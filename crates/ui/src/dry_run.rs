@@ -189,7 +189,7 @@ mod tests {
 
     /// S2-24: the lines verbatim, ours between the last two.
     #[test]
-    fn s2_24_a_dry_run_tells_what_would_be_done() {
+    fn s2_24_a_dry_run_shows_what_would_be_done() {
         assert_eq!(
             dry_run().text(),
             "=== DRY RUN MODE ===\n\n\

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_do_not_count_as_width() {
+    fn colors_do_not_count_as_width() {
         let style = TextStyle { color: true, width: Some(6) };
         let line = TextLine::new().add(Meaning::Tool, "Bash").add(Meaning::Faint, " ls");
         assert_eq!(line.show(style), "\u{1b}[36mBash\u{1b}[0m\u{1b}[2m …\u{1b}[0m");

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_is_told_in_the_largest_unit_that_fits() {
+    fn an_age_is_reported_in_the_largest_unit_that_fits() {
         let ages = [0, 59, 60, 3599, 3600, 86_399, 86_400 * 9].map(|seconds| {
             age(Timestamp::from_millis(0), Timestamp::from_millis(0).plus_seconds(seconds))
         });

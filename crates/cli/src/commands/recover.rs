@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_is_told_in_one_unit() {
+    fn an_age_is_reported_in_one_unit() {
         let then = Timestamp::from_millis(0);
         for (seconds, text) in [(0, "0s"), (59, "59s"), (60, "1m"), (7_199, "1h"), (172_800, "2d")]
         {

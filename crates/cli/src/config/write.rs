@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_set_is_said_and_nothing_is_written() {
+    fn what_cannot_be_set_is_reported_and_nothing_is_written() {
         let error =
             |text: &str, key: &str, value: &str| set(text, key, value).unwrap_err().to_string();
         assert!(error("", "loop.job", "1").contains("did you mean `loop.jobs`?"));

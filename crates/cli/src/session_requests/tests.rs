@@ -304,7 +304,7 @@ async fn what_a_session_adds_in_a_run_for_a_feature_belongs_to_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reads_and_notes_are_carried_out_under_the_name_of_the_seat() {
+async fn reads_and_notes_are_carried_out_under_the_name_of_the_session() {
     let world = World::new();
     let socket = world.dag();
     ok(&socket, &["log", "t-1", "the parser works"]).await;

@@ -6,7 +6,7 @@ use ralph_testkit::model_server::{Script, Turn};
 use crate::world::{RALPH, has_boxes};
 
 #[test]
-fn the_real_agent_works_in_a_full_box_and_gets_no_further() {
+fn the_real_agent_works_in_a_full_sandbox_and_gets_no_further() {
     if !has_boxes("the real agent in a box") {
         return;
     }

@@ -37,7 +37,7 @@ fn landlock_alone_holds_what_the_page_says() {
 
 /// A whole plan by an ordinary user with a home of its own.
 #[test]
-fn an_ordinary_user_builds_a_plan_in_full_boxes() {
+fn an_ordinary_user_builds_a_plan_in_full_sandboxes() {
     if !has_boxes("an ordinary user builds a plan") {
         return;
     }
@@ -73,7 +73,7 @@ fn nested(world: &World, level: &str) -> Command {
 }
 
 #[test]
-fn where_no_box_can_be_made_full_is_refused_and_auto_says_what_it_is() {
+fn where_no_sandbox_can_be_made_full_is_refused_and_auto_says_what_it_is() {
     let what = "where no box can be made";
     if !has_boxes(what) {
         return;

@@ -3,7 +3,7 @@
 use crate::world::{World, everybody, has_boxes};
 
 #[test]
-fn a_box_without_a_network_reaches_nobody() {
+fn a_sandbox_without_a_network_reaches_no_host() {
     if !has_boxes("a box without a network") {
         return;
     }
@@ -19,7 +19,7 @@ fn a_box_without_a_network_reaches_nobody() {
 }
 
 #[test]
-fn a_box_that_shares_the_network_reaches_whoever_it_likes() {
+fn a_sandbox_that_shares_the_network_reaches_whoever_it_likes() {
     if !has_boxes("a box that shares the network") {
         return;
     }

@@ -38,7 +38,7 @@ fn tables() -> String {
 }
 
 #[test]
-fn the_page_about_the_box_says_what_was_tried() {
+fn the_page_about_the_sandbox_says_what_was_tried() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sandbox.md");
     let page = fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(BEGIN).unwrap();

@@ -58,7 +58,7 @@ fn no_session_gets_out() {
 
 /// What is tried must be able to work: otherwise that it does not would say nothing.
 #[test]
-fn without_a_box_nearly_everything_that_is_tried_works() {
+fn without_a_sandbox_nearly_everything_that_is_tried_works() {
     for who in everybody("attempts without a box") {
         let world = World::new(who, "none");
         world.aim(GROUPS_OF_SESSIONS);

@@ -75,7 +75,7 @@ fn a_sandboxed_session_hears_the_second_interrupt_and_may_end_by_itself() {
 }
 
 #[test]
-fn a_boxed_session_that_ignores_everything_is_gone_with_all_that_it_started() {
+fn a_sandboxed_session_that_ignores_everything_is_gone_with_all_that_it_started() {
     if !has_boxes("a boxed session that ignores everything") {
         return;
     }
@@ -92,7 +92,7 @@ fn a_boxed_session_that_ignores_everything_is_gone_with_all_that_it_started() {
 }
 
 #[test]
-fn kill_9_of_a_run_leaves_nothing_of_its_box() {
+fn kill_9_of_a_run_leaves_nothing_of_its_sandbox() {
     if !has_boxes("kill -9 of a run with a box") {
         return;
     }

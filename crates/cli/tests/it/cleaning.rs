@@ -104,7 +104,7 @@ fn a_run_at_work_is_left_alone() {
 }
 
 #[test]
-fn all_takes_what_init_wrote_and_nobody_changed() {
+fn all_removes_unchanged_files_of_init() {
     let env = committed();
     env.ralph(&["init"]).success();
     env.write("PROMPT_plan.md", "my own prompt\n");
@@ -143,7 +143,7 @@ fn all_takes_what_init_wrote_and_nobody_changed() {
 }
 
 #[test]
-fn s4_13_worktrees_are_saved_and_removed_and_a_persons_stay() {
+fn s4_13_worktrees_are_saved_and_removed_and_a_users_stay() {
     let env = committed();
     let (dirty, clean) = (prepare(&env, "feat/dirty"), prepare(&env, "clean"));
     std::fs::write(dirty.join("a.txt"), "changed\n").unwrap();

@@ -78,7 +78,7 @@ fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
 
 /// On a terminal of 80 columns, without colours.
 #[test]
-fn the_demo_fits_a_small_terminal_and_needs_no_colours() {
+fn the_demo_fits_a_small_terminal_and_needs_no_colors() {
     let mut env = TestEnv::without_repository(RALPH);
     env.set("COLUMNS", "80").set("NO_COLOR", "1").set("TERM", "xterm");
     if !shell(&env, "command -v script").output().unwrap().status.success() {

@@ -23,7 +23,7 @@ fn in_private_mounts(env: &TestEnv, what: &str, script: &str) -> Option<String> 
 }
 
 #[test]
-fn a_full_disk_loses_nothing_and_works_again_when_there_is_room() {
+fn a_full_disk_loses_nothing_and_works_again_when_there_is_space() {
     let env = env();
     std::fs::create_dir(env.repo().join(".ralph")).unwrap();
     let script = r#"
@@ -233,7 +233,7 @@ fn damaged(env: &TestEnv) -> Vec<u8> {
 }
 
 #[test]
-fn a_damaged_file_is_named_and_works_again_when_mended() {
+fn a_damaged_file_is_named_and_works_again_when_fixed() {
     let env = env();
     let whole = damaged(&env);
     let output = env.ralph(&["task", "list"]).failure(1);

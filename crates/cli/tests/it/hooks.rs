@@ -62,7 +62,7 @@ fn a_full_context_stops_the_session() {
 }
 
 #[test]
-fn a_persons_session_is_left_alone() {
+fn a_users_session_is_left_alone() {
     let env = env();
     env.ralph(&["init"]).success();
     env.task(&["add", "T", "--id", "a"]);

@@ -90,7 +90,7 @@ fn a_second_run_changes_nothing() {
 }
 
 #[test]
-fn what_is_there_is_kept_and_only_force_writes_ralphs_own_files_anew() {
+fn what_is_there_is_kept_and_only_force_writes_ralphs_own_files_again() {
     let env = env();
     let mine = [
         ("ralph.toml", "[loop]\njobs = 2\n"),
@@ -270,7 +270,7 @@ fn a_worktree_gets_its_own_files_and_shares_the_state() {
 }
 
 #[test]
-fn a_read_only_folder_is_said_for_each_file() {
+fn a_read_only_folder_is_reported_for_each_file() {
     let env = env();
     let script = r#"
         mount --bind "$REPO" "$REPO"

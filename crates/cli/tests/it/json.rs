@@ -176,7 +176,7 @@ fn a_task_has_the_same_status_in_every_list() {
 }
 
 #[test]
-fn agents_in_a_run_are_told_apart_by_time_role_task_and_session() {
+fn agents_in_a_run_are_distinguished_by_time_role_task_and_session() {
     let env = project(&["a"]);
     let ran = build(&env, &[&works()], &["--ui", "json"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);

@@ -150,7 +150,7 @@ fn s4_11_a_complete_run_opens_one_pull_request_and_the_next_brings_it_up_to_date
 
 /// A store knows the tasks of other branches, too; ralph does not report them twice.
 #[test]
-fn a_pull_request_tells_the_tasks_of_its_own_branch() {
+fn a_pull_request_shows_the_tasks_of_its_own_branch() {
     if !has_curl() {
         return;
     }
@@ -191,7 +191,7 @@ fn the_real_gh_opens_it_too() {
 
 /// Without gh and token the branch is pushed, and the person gets the command and the text.
 #[test]
-fn without_a_way_to_the_server_the_person_gets_the_command() {
+fn without_a_way_to_the_server_the_user_gets_the_command() {
     let mut world = World::new(&["one"]);
     world.env.set("GH_TOKEN", "");
     let output = complete(build(&world.env, &[&works()], &PUBLISH));

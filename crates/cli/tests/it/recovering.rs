@@ -90,7 +90,7 @@ fn nothing_is_overwritten_and_the_hints_can_be_typed() {
 }
 
 #[test]
-fn what_is_not_saved_is_said() {
+fn what_is_not_saved_is_reported() {
     let env = committed();
     let output = env.ralph(&["recover", "parse"]).failure(1);
     assert!(output.contains("nothing is saved for parse"), "{output}");

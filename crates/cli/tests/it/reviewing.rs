@@ -140,7 +140,7 @@ fn a_check_that_stays_red_ends_with_the_rounds() {
 
 /// The section of a branch gets a checkbox, and its session reads the comment and the log.
 #[test]
-fn a_branch_of_a_plan_gets_boxes_in_its_own_section() {
+fn a_branch_of_a_plan_gets_checkboxes_in_its_own_section() {
     if !has_curl() {
         return;
     }

@@ -47,7 +47,7 @@ fn a_cassette_chooses_its_exit_code_and_takes_a_long_prompt() {
 }
 
 #[test]
-fn a_mistake_in_a_cassette_is_told_with_its_line() {
+fn a_mistake_in_a_cassette_is_reported_with_its_line() {
     let env = env();
     let path = cassette(&env, "{\"do\":\"session\"}\n{\"do\":\"dance\"}\n");
     let ran = env.ralph(&["__script-agent", "--cassette", &path]);
@@ -76,7 +76,7 @@ fn a_session_that_hangs_ends_with_its_listener() {
 }
 
 #[test]
-fn people_do_not_see_it() {
+fn users_do_not_see_it() {
     let env = env();
     for call in [&["help"][..], &["man"], &["completions", "bash"], &["completions", "fish"]] {
         let output = env.ralph(call).success();

@@ -102,7 +102,7 @@ fn in_a_session_a_call_goes_to_the_loop_as_it_was_typed() {
 }
 
 #[test]
-fn without_the_loop_a_session_is_told_so_and_the_store_is_not_touched() {
+fn without_the_loop_a_session_gets_an_error_and_the_store_is_not_touched() {
     let mut session = session();
     let unset = |arguments: &[&str]| {
         let mut command = session.env.command(arguments);
@@ -134,7 +134,7 @@ fn the_task_script_behaves_like_ralph_task() {
 }
 
 #[test]
-fn a_hook_tells_the_loop_and_never_fails() {
+fn a_hook_notifies_the_run_and_never_fails() {
     let mut session = session();
     let input = r#"{"session_id":"x","hook_event_name":"SessionEnd"}"#;
     let ran = session.env.ralph_with(&["hook", "session-end"], input);

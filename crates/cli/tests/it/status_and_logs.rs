@@ -113,7 +113,7 @@ fn bare_ralph_leads_from_nothing_to_a_run_and_to_an_answer() {
 }
 
 #[test]
-fn a_finished_run_is_told_on_a_page_and_as_json() {
+fn a_finished_run_is_reported_on_a_page_and_as_json() {
     let env = plan(GOOD);
     assert_eq!(env.ralph(&["build"]).code, 7);
     let text = env.ralph(&["status"]).success();
@@ -167,7 +167,7 @@ fn the_logs_show_what_was_shown() {
 }
 
 #[test]
-fn without_a_run_there_are_no_logs_and_that_is_said() {
+fn without_a_run_there_are_no_logs_and_that_is_reported() {
     let env = env();
     let output = env.ralph(&["logs"]).failure(1);
     assert!(

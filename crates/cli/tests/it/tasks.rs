@@ -195,7 +195,7 @@ fn ready_has_a_limit_and_says_when_there_is_more() {
 }
 
 #[test]
-fn show_tells_everything_and_its_neighbours() {
+fn show_prints_everything_and_its_neighbors() {
     let env = env();
     env.task(&["add", "First", "--id", "a"]);
     env.task(&["add", "Second", "--id", "b", "--deps", "a", "-d", "Why"]);

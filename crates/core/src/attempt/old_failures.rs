@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_session_is_told_which_failures_are_new() {
+    fn the_next_session_learns_which_failures_are_new() {
         let reported = compare(&before(&["a"]), &failing(&["a", "new"]), Some(101), true).text;
         let head = "New failing tests:\n- new\n\nAlso failing before the run:\n- a\n\n";
         assert!(reported.starts_with(head), "{reported}");

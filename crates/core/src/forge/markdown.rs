@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_called_and_no_issue_closed() {
+    fn no_user_is_mentioned_and_no_issue_closed() {
         assert_eq!(inline("thanks @ada, fixes #12", 99), "thanks @&#8203;ada, fixes #&#8203;12");
         assert_eq!(inline("closes GH-7", 99), "closes GH-&#8203;7");
         let shown = inline("fixes https://github.com/o/r/issues/5", 99);

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_wrote_around_our_part_stays() {
+    fn what_users_wrote_around_our_part_stays() {
         let body = format!("Please read me.\r\n\r\n{BEGIN}\r\nold\r\n{END}\r\n\r\ncc @ada\r\n");
         let (title, body) = change("login: People log in", &body);
         let expected = format!("Please read me.\r\n\r\n{}\r\n\r\ncc @ada\r\n", words().body());
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pull_request_of_a_person_is_theirs() {
+    fn a_pull_request_of_the_user_is_theirs() {
         for body in ["", "Mine.", END, BEGIN, "about `<!-- ralph:begin -->`\n<!-- ralph:end -->"] {
             assert_eq!(merge(&words(), "login: old", body), Merged::Theirs, "{body}");
         }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_of_people_makes_ours_shorter() {
+    fn a_long_text_of_users_makes_ours_shorter() {
         let mut words = words();
         for n in 0..2_000 {
             words.commits.push(super::super::Commit {

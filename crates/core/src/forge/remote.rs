@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_repository_on_a_server_is_told_apart() {
+    fn what_names_no_repository_on_a_server_is_distinguished() {
         for url in [
             "",
             "origin",

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_counts_but_listed_authors_and_the_servers_own_ci() {
+    fn only_listed_authors_and_the_servers_own_ci_count() {
         let authors = ["ada".to_owned()];
         let by = |author: &str| Check { author: Some(author.to_owned()), ..check("x", Failed) };
         let feedback = Feedback {
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_when_checks_are_green_unless_people_may_still_comment() {
+    fn it_ends_when_checks_are_green_unless_users_may_still_comment() {
         let authors = ["ada".to_owned()];
         let green = Feedback { checks: vec![check("test", Passed)], comments: vec![] };
         let none = Feedback::default();
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_told_without_times_and_with_what_failed() {
+    fn a_log_is_reported_without_times_and_with_what_failed() {
         let log = "\u{feff}2026-01-02T03:04:05.1234567Z $ cargo test\n\
                    2026-01-02T03:04:06.1234567Z thread 'x' panicked: left != right\n\
                    2026-01-02T03:04:07Z error: test failed";

@@ -146,7 +146,7 @@ fn prompts_keep_what_only_looks_like_a_key() {
 }
 
 #[test]
-fn the_names_of_variables_tell_secrets() {
+fn secrets_are_recognized_by_the_names_of_variables() {
     for (name, value, is) in [
         ("ANTHROPIC_API_KEY", "x", true),
         ("ANTHROPIC_AUTH_TOKEN", "x", true),

@@ -170,7 +170,7 @@ mod tests {
 
     /// In a project that has run before.
     #[test]
-    fn the_rest_is_told_by_how_much_ran_side_by_side() {
+    fn the_forecast_uses_how_much_ran_side_by_side() {
         let rest = Forecast { tasks: 6, micro_usd: None, duration_ms: 6_000, from_tasks: 4 };
         let took = |worked, passed, slots| rest.side_by_side(worked, passed, slots).duration_ms;
         assert_eq!(took(4_000, 4_000, 3), 6_000, "a chain of tasks runs one after the other");
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_twenty_runs_are_told_within_a_factor_of_two() {
+    fn all_of_twenty_runs_are_forecast_within_a_factor_of_two() {
         for (name, draw) in DRAWS {
             for seed in 1..=10 {
                 let missed = misses(seed, draw, 21, true);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_from_two_tasks_or_for_none() {
+    fn there_is_no_forecast_from_two_tasks_or_for_none() {
         let spent = |tasks| Spent { tasks, micro_usd: Some(3_000_000), millis: 60_000 };
         let none = Spent::default();
         assert_eq!(forecast(spent(2), none, 5), None);

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_count_unless_an_attempt_tells_what_they_used() {
+    fn sessions_count_unless_an_attempt_records_what_they_used() {
         let mut silent = attempt(2, "b", None, "");
         if let Some(end) = &mut silent.end {
             (end.cost_micro_usd, end.input_tokens, end.output_tokens) = (None, 0, 0);
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_that_nobody_told_is_counted_as_unknown() {
+    fn a_missing_price_is_counted_as_unknown() {
         let mut silent = attempt(1, "a", None, "done");
         if let Some(end) = &mut silent.end {
             end.cost_micro_usd = None;

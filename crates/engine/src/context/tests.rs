@@ -178,7 +178,7 @@ fn s1_15_a_first_attempt_knows_its_task_and_nothing_else() {
 }
 
 #[test]
-fn s1_15_parent_and_finished_blockers_are_told() {
+fn s1_15_parent_and_finished_blockers_are_reported() {
     let mut story = Story::new();
     let parent = story.add("parent", |p| p.description = Some("All of it.".into()));
     let noted = story.add("noted", |p| p.description = Some("not this".into()));
@@ -214,7 +214,7 @@ fn s1_15_parent_and_finished_blockers_are_told() {
 }
 
 #[test]
-fn many_blockers_are_counted_rather_than_told() {
+fn many_blockers_are_counted_rather_than_listed() {
     let mut story = Story::new();
     let blockers: Vec<TaskId> = (0..120).map(|n| story.add(&format!("b{n}"), |_| {})).collect();
     for blocker in &blockers {
@@ -241,7 +241,7 @@ fn s1_15_retry_information_is_there_only_after_a_failure() {
 }
 
 #[test]
-fn only_what_was_red_at_the_last_judging_is_told() {
+fn only_what_was_red_at_the_last_judging_is_reported() {
     let mut story = Story::new();
     let task = story.add("a", |_| {});
     let first = story.attempt(&task, "n1", "gates_red", "");
@@ -260,7 +260,7 @@ fn only_what_was_red_at_the_last_judging_is_told() {
 }
 
 #[test]
-fn a_reset_forgets_and_a_reason_is_not_told_twice() {
+fn a_reset_forgets_and_a_reason_is_not_reported_twice() {
     let mut story = Story::new();
     let task = story.add("a", |_| {});
     let first = story.attempt(&task, "n1", "gates_red", "verifier of n1");
@@ -281,7 +281,7 @@ fn a_reset_forgets_and_a_reason_is_not_told_twice() {
 }
 
 #[test]
-fn the_last_attempts_are_told_but_not_limits() {
+fn the_last_attempts_are_reported_but_not_limits() {
     let mut story = Story::new();
     let task = story.add("a", |_| {});
     for (name, outcome) in [
@@ -305,7 +305,7 @@ fn the_last_attempts_are_told_but_not_limits() {
 }
 
 #[test]
-fn notes_are_told_the_last_ones_first_written_first() {
+fn notes_are_reported_the_last_ones_first_written_first() {
     let mut story = Story::new();
     let task = story.add("a", |_| {});
     for number in 1..=25 {
@@ -316,7 +316,7 @@ fn notes_are_told_the_last_ones_first_written_first() {
 }
 
 #[test]
-fn answers_are_told_and_open_questions_are_not() {
+fn answers_are_reported_and_open_questions_are_not() {
     let mut story = Story::new();
     let task = story.add("a", |_| {});
     for (name, text) in [("q1", "which?"), ("q2", "when?")] {

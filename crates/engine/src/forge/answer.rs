@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_request_is_told_apart() {
+    fn what_is_wrong_with_a_request_is_distinguished() {
         let errors = |errors: Value| json!({ "message": "Validation Failed", "errors": errors });
         let nothing = errors(json!([{ "message": "No commits between main and fix" }]));
         assert!(refused(422, "", &nothing).starts_with("`fix` has no commits beyond `main`"));

@@ -404,7 +404,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_curl_is_told_holds_no_other_settings() {
+    fn the_input_of_curl_holds_no_other_settings() {
         let environment = vec![("GH_TOKEN".into(), "a\"b\\c".into())];
         let server = Server::of("github.com", &[], &environment).unwrap().unwrap();
         let (_, token) = server.token(&environment).unwrap();
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_ends_when_the_run_is_told_to_stop() {
+    fn a_pause_ends_when_the_run_is_asked_to_stop() {
         let (say, stop) = watch::channel(Stop::Go);
         assert!(paused(Duration::from_millis(1), stop.clone()));
         say.send_replace(Stop::Kill);

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_made_anew_only_where_there_is_none() {
+    fn a_file_is_recreated_only_where_there_is_none() {
         let (folder, path, scratch) = place();
         create(&path, b"new", &scratch).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
@@ -206,7 +206,7 @@ mod tests {
     /// that its own lines are missing, and reads again. Every line that was written is in the file, or in
     /// one beside it.
     #[test]
-    fn nothing_that_somebody_else_writes_is_lost() {
+    fn nothing_that_another_process_writes_is_lost() {
         const BURSTS: u32 = 10;
         let (folder, path, scratch) = place();
         std::fs::write(&path, "").unwrap();

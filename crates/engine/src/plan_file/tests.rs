@@ -95,7 +95,7 @@ fn a_marked_task_that_the_user_takes_up_by_command_loses_its_mark() {
 }
 
 #[test]
-fn a_reopened_task_has_an_open_box_and_stays_the_same_task() {
+fn a_reopened_task_has_an_open_checkbox_and_stays_the_same_task() {
     let text = "- [x] a\n  - [x] a1\n  - [x] a2\n- [x] b\n";
     let mut world = World::new(text);
     let before = world.sync();
@@ -254,7 +254,7 @@ fn a_file_without_tasks_says_why() {
 }
 
 #[test]
-fn a_look_that_nobody_waits_for_takes_in_nothing() {
+fn an_abandoned_inspection_imports_nothing() {
     let world = World::new("- [ ] one\n- [ ] two\n");
     let mut store = SqliteStore::open(&world.folder.path().join("progress.db")).unwrap();
     let mut ids = Ids::new(Some(1));

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_over_the_cap_is_told_once_and_the_next_is_whole() {
+    fn a_line_over_the_cap_is_reported_once_and_the_next_is_whole() {
         assert_eq!(
             lines(4, &[b"1234\n12345\n12", b"34", b"56", b"78\nab\n123456"]),
             plain(&[

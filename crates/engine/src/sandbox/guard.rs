@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_session_did_to_git_is_undone_and_told() {
+    fn what_a_session_did_to_git_is_undone_and_reported() {
         let folder = tempfile::tempdir().unwrap();
         let git = folder.path().join(".git");
         fs::create_dir_all(git.join("hooks")).unwrap();

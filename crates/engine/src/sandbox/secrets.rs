@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_a_folder_of_somebody_else_is_out_of_reach() {
+    fn files_in_a_folder_of_another_user_are_out_of_reach() {
         use std::os::unix::fs::{PermissionsExt, chown};
         let folder = tempfile::tempdir().unwrap();
         let closed = folder.path().join("closed");

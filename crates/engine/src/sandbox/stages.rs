@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_stage_is_told_is_read_back() {
+    fn the_arguments_of_a_stage_are_read_back() {
         let outer = Outer { groups: vec!["/a b".into()], command: vec!["x".into(), "--".into()] };
         assert_eq!(Outer::read(&outer.arguments()[1..]), Some(outer));
         let inner = Inner {

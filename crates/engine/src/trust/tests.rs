@@ -224,7 +224,7 @@ fn a_ledger_that_is_no_ledger_is_an_error() {
 }
 
 #[test]
-fn a_clone_is_told_from_a_repository_that_was_made_here() {
+fn a_clone_is_distinguished_from_a_repository_that_was_made_here() {
     let world = World::new();
     assert_eq!(clone_source(&world.project), None);
     world.write("a", "a");

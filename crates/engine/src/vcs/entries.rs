@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_within_are_told_from_links_out() {
+    fn links_within_are_distinguished_from_links_out() {
         for (link, target, out) in [
             ("a", "b", false),
             ("d/a", "../b", false),

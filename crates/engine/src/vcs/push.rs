@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_remote_says_is_told_in_one_line() {
+    fn what_a_remote_says_is_reported_in_one_line() {
         let stderr =
             "remote: \nremote: No tabs, please.\u{1b}[2J        \nerror: failed to push some\n";
         let reason = declined("[remote rejected] (pre-receive hook declined)", stderr);

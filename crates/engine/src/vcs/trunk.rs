@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_commits_are_told_in_one() {
+    fn several_commits_are_reported_in_one() {
         let text = in_one(("subject", "Task: x"), &["one\n\nwhy one".into(), "two".into()]);
         assert_eq!(text, "subject\n\nTask: x\n\n- one\n\n  why one\n- two\n");
     }

@@ -43,7 +43,7 @@ fn reviewed(world: &World) -> String {
 }
 
 #[test]
-fn every_server_tells_checks_logs_and_comments() {
+fn every_server_shows_checks_logs_and_comments() {
     for (speaks, world) in World::each() {
         let tip = reviewed(&world);
         let forge = world.forge(going());
@@ -160,7 +160,7 @@ fn what_is_found_is_found_once_and_then_it_stays_red() {
 }
 
 #[test]
-fn a_server_that_stumbles_is_asked_again_and_a_refusal_is_told() {
+fn a_server_that_stumbles_is_asked_again_and_a_refusal_is_reported() {
     let Some((_, world)) = World::each().into_iter().next() else { return };
     reviewed(&world);
     world.server.fault(Fault::Answer(502, vec![], Value::Null));

@@ -43,7 +43,7 @@ fn a_branch_gets_one_pull_request_that_stays_up_to_date() {
 }
 
 #[test]
-fn what_people_wrote_stays() {
+fn what_users_wrote_stays() {
     for (by, world) in World::both() {
         let old = words("feature").body();
         let body = format!("Please look at b.rs.\r\n\r\n{old}\r\n\r\nThanks, Ada\r\n");
@@ -60,7 +60,7 @@ fn what_people_wrote_stays() {
 }
 
 #[test]
-fn a_pull_request_of_a_person_is_left_alone() {
+fn a_pull_request_of_the_user_is_left_alone() {
     for (by, world) in World::both() {
         for (branch, body) in [("one", Some("Mine.")), ("two", None)] {
             let number = world.server.has(branch, "main", &format!("{branch}: x"), body);
@@ -82,7 +82,7 @@ fn of_several_the_one_to_the_same_base_is_taken() {
 
 /// A server that ignores the filter, and a branch of the same name in a fork.
 #[test]
-fn a_branch_of_somebody_else_is_not_ours() {
+fn a_branch_of_another_user_is_not_ours() {
     let Some(world) = World::by(By::Curl) else { return };
     let body = words("feature").body();
     let pull = |branch: &str, repo: serde_json::Value| {
@@ -101,7 +101,7 @@ fn a_branch_of_somebody_else_is_not_ours() {
 }
 
 #[test]
-fn somebody_who_was_faster_has_opened_it() {
+fn a_pull_request_opened_meanwhile_is_used() {
     for (by, world) in World::both() {
         let body = words("feature").body();
         world.server.has("feature", "main", "feature: x", Some(&body));

@@ -55,7 +55,7 @@ fn a_remote_that_says_no_is_quoted() {
 }
 
 #[test]
-fn the_persons_own_hook_is_asked() {
+fn the_users_own_hook_is_asked() {
     let repo = Repo::new();
     repo.hook("work/.git", "pre-push", "echo 'Tests first.' >&2; exit 1");
     let error = repo.push("origin", "feature").unwrap_err();
@@ -65,7 +65,7 @@ fn the_persons_own_hook_is_asked() {
 }
 
 #[test]
-fn the_users_hook_is_told_what_git_would_tell_it() {
+fn the_users_hook_gets_what_git_would_give_it() {
     let repo = Repo::new();
     repo.hook("work/.git", "pre-push", "{ echo \"$@\"; cat; } >> ../told");
     let reported = || std::fs::read_to_string(repo.folder().join("told")).unwrap_or_default();
@@ -155,7 +155,7 @@ fn branches_of_odd_names_are_names() {
 }
 
 #[test]
-fn a_push_ends_when_the_run_is_told_to() {
+fn a_push_ends_when_the_run_is_stopped() {
     let repo = Repo::new();
     repo.hook("work/.git", "pre-push", "touch ../began; exec sleep 300");
     let (say, stop) = watch::channel(Stop::Go);
@@ -199,7 +199,7 @@ fn a_push_that_hangs_is_ended() {
 
 /// The person's ssh is used, and has nobody to ask.
 #[test]
-fn ssh_is_the_persons_own_and_asks_nobody() {
+fn ssh_is_the_users_own_and_asks_nobody() {
     let repo = Repo::new();
     repo.git(&["remote", "set-url", "origin", "git@git.example:ada/engine.git"]);
     let seen = repo.folder().join("seen");
@@ -218,7 +218,7 @@ fn ssh_is_the_persons_own_and_asks_nobody() {
 }
 
 #[test]
-fn a_server_that_wants_a_password_is_told_and_nobody_is_asked() {
+fn a_server_that_wants_a_password_is_reported_and_nobody_is_asked() {
     let repo = Repo::new();
     let server = GitHubServer::start();
     let url = server.url().replace("://", "://ada@") + "/ada/engine.git";

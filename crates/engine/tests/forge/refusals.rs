@@ -41,7 +41,7 @@ fn every_refusal_says_what_to_do() {
 }
 
 #[test]
-fn what_is_wrong_with_the_branch_is_told() {
+fn what_is_wrong_with_the_branch_is_reported() {
     for (by, world) in World::both() {
         let error = world.publish(&words("empty")).unwrap_err();
         assert!(matches!(error, ForgeError::NoCommits { .. }), "{by:?}: {error:?}");
@@ -54,7 +54,7 @@ fn what_is_wrong_with_the_branch_is_told() {
 }
 
 #[test]
-fn a_connection_that_breaks_is_told() {
+fn a_connection_that_breaks_is_reported() {
     for (by, world) in World::both() {
         // Once more for a client that asks again by itself.
         for _ in 0..4 {
@@ -75,7 +75,7 @@ fn a_server_that_does_not_answer_is_not_waited_for() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told() {
+fn a_server_that_is_not_there_is_reported() {
     let Some(mut world) = World::by(By::Curl) else { return };
     // Nobody listens on this port.
     world.set("GITHUB_API_URL", "http://127.0.0.1:1");
@@ -92,7 +92,7 @@ fn a_token_that_the_server_repeats_is_not_shown() {
 }
 
 #[test]
-fn a_wrong_token_is_told() {
+fn a_wrong_token_is_reported() {
     let Some(mut world) = World::by(By::Curl) else { return };
     world.set("GH_TOKEN", "wrong");
     let error = world.publish(&words("feature")).unwrap_err();
@@ -100,7 +100,7 @@ fn a_wrong_token_is_told() {
 }
 
 #[test]
-fn without_a_way_a_person_gets_the_command() {
+fn without_a_way_the_user_gets_the_command() {
     let Some(mut world) = World::by(By::Curl) else { return };
     world.set("GH_TOKEN", "");
     let Published::Manually(manual) = world.publish(&words("feature")).unwrap() else {
@@ -160,7 +160,7 @@ fn remotes_that_lead_nowhere_are_named() {
 }
 
 #[test]
-fn whoever_is_told_to_stop_asks_nobody() {
+fn a_stopped_run_asks_no_question() {
     let Some(world) = World::by(By::Curl) else { return };
     let (say, stop) = watch::channel(Stop::Kill);
     let error = world.publish_until(&words("feature"), "main", stop).unwrap_err();

@@ -47,7 +47,7 @@ fn every_server_gets_one_pull_request_that_stays_up_to_date() {
 }
 
 #[test]
-fn every_server_tells_open_merged_and_closed_apart() {
+fn every_server_distinguishes_open_merged_and_closed() {
     for (speaks, world) in World::each() {
         let tip = world.repo.git(&["rev-parse", "feature"]);
         for state in ["open", "closed", "merged"] {
@@ -88,7 +88,7 @@ fn a_branch_of_a_fork_gets_its_pull_request_in_the_upstream() {
 }
 
 #[test]
-fn somebody_who_was_faster_on_any_server_has_opened_it() {
+fn a_pull_request_opened_meanwhile_on_any_server_is_used() {
     for (speaks, world) in World::each() {
         let pull = json!({
             "number": 1, "state": "open", "merged_at": null, "html_url": "https://git.example/1", "title": "feature: x",

@@ -75,7 +75,7 @@ fn three_hundred_connections_at_once_are_all_served() {
 }
 
 #[test]
-fn more_than_the_limit_are_told_so_and_a_free_place_is_taken() {
+fn more_than_the_limit_are_refused_and_a_free_slot_is_taken() {
     let place = server(echo).to_string();
     let limits = Limits { connections: 4, head: Duration::from_secs(1), ..Limits::default() };
     let world = World::with(&[&place], |_, _| vec![], limits);

@@ -15,7 +15,7 @@ fn quick() -> Limits {
 }
 
 #[test]
-fn what_is_not_listed_is_refused_in_a_sentence_and_told() {
+fn what_is_not_listed_is_refused_in_a_sentence_and_reported() {
     let port = server(echo).port();
     let world = World::new(&["example.com"]);
     for (request, host, to) in [

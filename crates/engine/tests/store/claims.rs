@@ -158,7 +158,7 @@ pub(crate) fn nothing_below_a_failed_task_can_be_claimed(store: &mut dyn Store) 
     assert_eq!(store.ready_names(), ["bad", "leaf"]);
 }
 
-pub(crate) fn a_late_holder_may_still_finish_if_nobody_took_over(store: &mut dyn Store) {
+pub(crate) fn a_late_holder_may_still_finish_without_another_claim(store: &mut dyn Store) {
     store.make("t");
     store.take("a", "t");
     store.done(&id("t"), None, &by_claim("a", 1), at(9999)).unwrap();
@@ -209,7 +209,7 @@ pub(crate) fn a_lost_claim_writes_nothing_by_agent_id(store: &mut dyn Store) {
     assert_eq!((store.task("t"), store.kinds("t")), (before, log));
 }
 
-pub(crate) fn an_agent_settles_nothing_that_nobody_holds(store: &mut dyn Store) {
+pub(crate) fn an_agent_finishes_nothing_that_it_does_not_hold(store: &mut dyn Store) {
     store.make("t");
     let done = refusal(store.done(&id("t"), None, &by("a"), at(0)));
     assert_eq!(done, lost("t", "a", None));

@@ -321,7 +321,7 @@ pub(crate) fn both_parents_follow_a_child_that_moves(store: &mut dyn Store) {
     assert_eq!(store.ready_names(), ["to"]);
 }
 
-pub(crate) fn a_moved_family_takes_its_standing_along(store: &mut dyn Store) {
+pub(crate) fn a_moved_subtree_keeps_its_neighbor_counts(store: &mut dyn Store) {
     store.make("sick");
     store.make_with("bad", below("sick"));
     store.make("p");

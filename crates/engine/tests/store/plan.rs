@@ -462,7 +462,7 @@ pub(crate) fn a_task_made_again_is_not_stuck_behind_old_parts(store: &mut dyn St
     );
 }
 
-pub(crate) fn s0_11_counts_tell_the_buckets_apart(store: &mut dyn Store) {
+pub(crate) fn s0_11_counts_distinguish_the_buckets(store: &mut dyn Store) {
     for name in ["open", "active", "done", "failed", "waiting", "deleted"] {
         store.make(name);
     }

@@ -14,7 +14,7 @@ fn question(text: &str) -> QuestionId {
     QuestionId::new(text).unwrap()
 }
 
-pub(crate) fn the_log_tells_what_happened_and_who_did_it(store: &mut dyn Store) {
+pub(crate) fn the_log_shows_what_happened_and_who_did_it(store: &mut dyn Store) {
     store.make("x");
     store.make("t");
     let t = id("t");
@@ -197,7 +197,7 @@ pub(crate) fn evidence_comes_back_as_it_went_in(store: &mut dyn Store) {
     assert_eq!(refused, Refusal::Unknown { id: id("nobody") });
 }
 
-pub(crate) fn s1_44_what_the_verifier_said_stands_with_the_task(store: &mut dyn Store) {
+pub(crate) fn s1_44_the_verdict_of_the_verifier_is_recorded_with_the_task(store: &mut dyn Store) {
     store.make("t");
     store.take("a", "t");
     let by_gate = Evidence {

@@ -410,7 +410,7 @@ pub(crate) fn a_plan_and_what_it_replaces_change_together_or_not_at_all(store: &
     assert_eq!(again, report(0, 0, 0, 0));
 }
 
-pub(crate) fn a_rehearsal_tells_all_and_changes_nothing(store: &mut dyn Store) {
+pub(crate) fn a_dry_run_reports_everything_and_changes_nothing(store: &mut dyn Store) {
     store.bring(&[line(1, "old", plain()), line(2, "kept", plain())]);
     let before = store.list(&everything()).unwrap();
     let plan = [line(1, "new", after(&["kept"])), line(2, "kept", priority(7))];

@@ -331,7 +331,7 @@ fn a_large_untracked_file_is_no_trouble() {
 }
 
 #[test]
-fn a_resumed_run_does_not_take_the_agents_work_for_the_persons() {
+fn a_resumed_run_does_not_take_the_agents_work_for_the_users() {
     let repo = Repo::new();
     repo.write("a.txt", "person\n");
     let (_, first) = repo.begin();
@@ -351,7 +351,7 @@ fn a_resumed_run_does_not_take_the_agents_work_for_the_persons() {
 }
 
 #[test]
-fn a_settled_commit_that_is_gone_is_not_believed() {
+fn a_recorded_commit_that_is_gone_is_not_believed() {
     let repo = Repo::new();
     repo.write("a.txt", "second\n");
     let second = repo.commit("second");
@@ -381,7 +381,7 @@ fn a_file_that_becomes_ignored_is_as_git_sees_it() {
 }
 
 #[test]
-fn what_the_person_untracked_or_forced_in_stays_out() {
+fn what_the_user_untracked_or_forced_in_stays_out() {
     let repo = Repo::new();
     repo.write("forced.log", "person\n");
     repo.git(&["add", "--force", "forced.log"]);

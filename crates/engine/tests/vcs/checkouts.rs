@@ -33,7 +33,7 @@ fn a_checkout_shows_what_is_committed_and_not_what_replaces_it() {
 }
 
 #[test]
-fn the_ignored_files_of_a_checkout_are_told_by_their_content() {
+fn the_ignored_files_of_a_checkout_are_compared_by_their_content() {
     let repo = Repo::new();
     let (vcs, _) = repo.begin();
     repo.write("a.log", "one\n");

@@ -60,7 +60,7 @@ fn what_the_agent_commits_itself_is_no_leftover() {
 }
 
 #[test]
-fn an_agent_that_commits_the_persons_staged_work_changes_nothing_for_the_rest() {
+fn an_agent_that_commits_the_users_staged_work_changes_nothing_for_the_rest() {
     let repo = Repo::new();
     repo.write("a.txt", "staged\n");
     repo.git(&["add", "a.txt"]);
@@ -130,7 +130,7 @@ fn everything_committed_on_another_branch_is_an_error_too() {
 }
 
 #[test]
-fn without_an_identity_git_is_asked_and_its_sentence_told() {
+fn without_an_identity_git_is_asked_and_its_sentence_reported() {
     let repo = Repo::new();
     repo.git(&["config", "user.name", ""]);
     repo.git(&["config", "user.email", ""]);

@@ -43,7 +43,7 @@ fn the_fake_commits_saves_and_puts_back() {
 }
 
 #[test]
-fn the_fake_fails_when_told_to() {
+fn the_fake_fails_on_request() {
     let fake = FakeVcs::new();
     fake.fail_next(GitError::Failed { verb: "add".into(), message: "no".into() });
     assert!(fake.begin(&run("r-1"), None).is_err());

@@ -228,7 +228,7 @@ fn a_split_index_is_left_as_it_is() {
 
 /// The user commits between two runs, on top of a commit that a session made and nobody accepted.
 #[test]
-fn commits_since_a_run_ended_count_as_settled_and_its_sessions_do_not() {
+fn commits_since_a_run_ended_count_as_checked_and_its_sessions_do_not() {
     let repo = Repo::new();
     let (vcs, base) = repo.begin();
     repo.write("a.txt", "session\n");

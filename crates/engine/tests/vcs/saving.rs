@@ -88,7 +88,7 @@ fn what_the_session_left_goes_back() {
 }
 
 #[test]
-fn a_dirty_file_gets_back_what_the_person_had() {
+fn a_dirty_file_gets_back_what_the_user_had() {
     let repo = Repo::new();
     repo.write("deleted.txt", "committed\n");
     repo.commit("more");
@@ -117,7 +117,7 @@ fn a_dirty_file_gets_back_what_the_person_had() {
 }
 
 #[test]
-fn what_a_person_edits_meanwhile_stays() {
+fn what_the_user_edits_meanwhile_stays() {
     let repo = Repo::new();
     let (vcs, base) = repo.begin();
     repo.write("a.txt", "session\n");
@@ -180,7 +180,7 @@ fn files_and_folders_that_changed_places_change_back() {
 }
 
 #[test]
-fn a_link_in_place_of_a_folder_leads_nothing_astray() {
+fn a_link_in_place_of_a_folder_redirects_nothing() {
     let repo = Repo::new();
     let outside = repo.folder().join("outside");
     std::fs::create_dir(&outside).unwrap();

@@ -252,7 +252,7 @@ fn a_removal_that_is_killed_at_random_is_finished_by_the_next() {
 
 /// Whoever removed a worktree was killed between its marker and its lock, or while it wrote the first marker.
 #[test]
-fn locks_without_a_worktree_go_unless_somebody_holds_them() {
+fn locks_without_a_worktree_go_unless_a_process_holds_them() {
     let repo = crowded();
     repo.prepare("kept").unwrap();
     for file in ["side.lock", "a.b.lock", "a.b.toml.x1Y2z3", "new.toml.x1Y2z3", "held.lock"] {
@@ -356,7 +356,7 @@ fn link(repo: &Repo) {
 }
 
 #[test]
-fn what_a_person_put_into_a_half_made_worktree_stays() {
+fn what_the_user_put_into_a_half_made_worktree_stays() {
     let repo = crowded();
     killed_at(&repo, "prepare", "worktree-marked");
     half(&repo);
@@ -448,7 +448,7 @@ fn a_worktree_that_was_damaged_keeps_its_work() {
 }
 
 #[test]
-fn a_place_that_a_person_has_taken_over_is_theirs() {
+fn a_place_that_the_user_has_taken_over_is_theirs() {
     let repo = crowded();
     repo.prepare("side").unwrap();
     repo.git(&["worktree", "remove", ".worktrees/side"]);
@@ -472,7 +472,7 @@ fn a_worktree_on_a_disk_that_is_away_is_not_forgotten() {
 
 /// Whoever waits longer than its patience is told who is at work.
 #[test]
-fn a_branch_that_somebody_works_on_is_waited_for() {
+fn a_branch_waits_for_another_run_that_works_on_it() {
     let repo = crowded();
     repo.prepare("side").unwrap();
     let lock = std::fs::File::open(repo.path(".ralph/worktrees/side.lock")).unwrap();

@@ -219,7 +219,7 @@ fn names_of_all_kinds_get_their_worktree() {
 }
 
 #[test]
-fn what_is_a_persons_is_named_and_left_alone() {
+fn files_of_the_user_are_named_and_left_alone() {
     let repo = Repo::new();
     repo.git(&["worktree", "add", "--quiet", "-b", "theirs", ".worktrees/theirs"]);
     repo.git(&["worktree", "add", "--quiet", "-b", "away", "../away"]);
@@ -269,7 +269,7 @@ fn a_link_in_place_of_the_folder_is_not_followed() {
 }
 
 #[test]
-fn a_worktree_that_was_switched_is_told() {
+fn a_worktree_that_was_switched_is_reported() {
     let repo = Repo::new();
     let made = repo.prepare("side").unwrap();
     git_in(&made.path, &["switch", "--quiet", "-c", "other"]);
@@ -473,7 +473,7 @@ fn two_at_once_are_one() {
 }
 
 #[test]
-fn nobody_needs_to_be_known_to_git() {
+fn git_needs_no_identity() {
     let repo = Repo::new();
     for key in ["user.name", "user.email"] {
         repo.git(&["config", "--unset", key]);

@@ -243,7 +243,7 @@ fn errors_have_their_status_type_text_and_headers() {
 }
 
 #[test]
-fn streams_break_as_told() {
+fn streams_break_on_request() {
     let server = ModelServer::start(Script::new().session([
         Turn::text("begun").then_cut(),
         Turn::text("begun").then_error("overloaded_error"),

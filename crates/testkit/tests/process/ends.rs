@@ -9,7 +9,7 @@ use ralph_engine::process::{Stop, Watch};
 use crate::kit::{SLACK, Session, ms};
 
 #[tokio::test]
-async fn codes_and_signals_are_told_as_they_are() {
+async fn codes_and_signals_are_reported_as_they_are() {
     for code in [0, 1, 3, 137, 255] {
         let mut session = Session::of(&["--exit", &code.to_string()]);
         assert_eq!(session.end().await, ProcessEnd::Exited { code });
@@ -72,7 +72,7 @@ async fn ends_after(session: &mut Session, end: ProcessEnd, from: Duration) {
 }
 
 #[tokio::test]
-async fn the_total_time_is_over_however_much_is_said() {
+async fn the_total_time_ends_however_much_is_printed() {
     let mut session = Session::of_program("sh", &["-c", "while :; do echo x; done"])
         .watched(|watch| watch.timeout = Some(ms(400)));
     ends_after(&mut session, ProcessEnd::TimedOut { after_ms: 400 }, ms(400)).await;

@@ -44,7 +44,7 @@ fn what_a_killed_ralph_left_is_ended_by_the_next_on_the_same_project() {
 }
 
 #[test]
-fn two_ralphs_on_one_project_are_told_apart() {
+fn two_ralphs_on_one_project_are_distinguished() {
     let project = tempfile::tempdir().unwrap();
     let (mut dead, file) = (start(project.path()), project.path().join("pids"));
     let before = pids(&file);

@@ -11,7 +11,7 @@ use crate::kit::{FAKE_AGENT, SUPERVISED, Session, ms};
 const OK: ProcessEnd = ProcessEnd::Exited { code: 0 };
 
 #[tokio::test]
-async fn lines_of_both_pipes_are_told_in_order() {
+async fn lines_of_both_pipes_are_reported_in_order() {
     let mut session =
         Session::of(&["--say", "one", "--complain", "a", "--say", "two", "--complain", "b"]);
     let ended = session.run().await;
@@ -23,7 +23,7 @@ async fn lines_of_both_pipes_are_told_in_order() {
 }
 
 #[tokio::test]
-async fn a_line_without_end_and_a_line_that_is_no_text_are_told() {
+async fn a_line_without_end_and_a_line_that_is_no_text_are_reported() {
     let mut session = Session::of(&["--invalid-utf8", "--say", "text", "--half-line"]);
     assert_eq!(session.end().await, OK);
     assert_eq!(
@@ -33,7 +33,7 @@ async fn a_line_without_end_and_a_line_that_is_no_text_are_told() {
 }
 
 #[tokio::test]
-async fn a_killed_agent_s_half_line_is_told_too() {
+async fn a_killed_agent_s_half_line_is_reported_too() {
     let mut session =
         Session::of(&["--half-line", "--hang"]).watched(|w| w.timeout = Some(ms(200)));
     assert_eq!(session.end().await, ProcessEnd::TimedOut { after_ms: 200 });

@@ -60,7 +60,7 @@ async fn who_starts_others_while_it_is_killed_does_not_get_away() {
 }
 
 #[tokio::test]
-async fn who_kills_its_keeper_is_ended_with_all_it_started() {
+async fn a_program_that_kills_its_subreaper_is_killed_with_its_children() {
     let mut session = Session::of(&["--grandchild-setsid", "--background", "--kill-parent"]);
     let ended = session.run().await;
     assert_eq!((ended.end, ended.ended_leftovers), (ProcessEnd::Signalled { signal: 9 }, 2));
@@ -117,7 +117,7 @@ async fn a_dropped_session_takes_everybody_with_it() {
 }
 
 #[tokio::test]
-async fn a_program_has_no_terminal_to_ask_a_person_at() {
+async fn a_program_has_no_terminal_to_ask_the_user_at() {
     let script = "read -r stat </proc/$$/stat; set -- $stat; echo $$ $5 $6 $7";
     let mut session = Session::of_program("sh", &["-c", script]);
     assert_eq!(session.end().await, ProcessEnd::Exited { code: 0 });

@@ -128,7 +128,7 @@ mod tests {
     use crate::sample::{self, SampleEvent, Tape};
 
     #[test]
-    fn the_rest_is_told_once_three_tasks_are_settled() {
+    fn the_forecast_appears_after_three_finished_tasks() {
         let usage = Usage { cost_micro_usd: Some(600_000), ..Usage::default() };
         let counts = Counts { open: 2, done: 3, ..Counts::default() };
         let mut view =

@@ -25,12 +25,12 @@ fn visible(text: &str) -> String {
 }
 
 #[test]
-fn gallery_of_a_busy_day_without_colours() {
+fn gallery_of_a_busy_day_without_colors() {
     insta::assert_snapshot!(shown(&sample::busy_day(), options(false, 80)));
 }
 
 #[test]
-fn gallery_of_a_busy_day_in_colours() {
+fn gallery_of_a_busy_day_in_colors() {
     insta::assert_snapshot!(visible(&shown(&sample::busy_day(), options(true, 80))));
 }
 
@@ -65,7 +65,7 @@ fn nothing_is_wider_than_the_terminal() {
 /// S1-28: thinking dim, text in the terminal's own color, model purple, tool cyan with dim input, tool errors red and
 /// at most five lines, duration and cost green.
 #[test]
-fn s1_28_each_kind_of_event_has_its_colour() {
+fn s1_28_each_kind_of_event_has_its_color() {
     let text = shown(&sample::busy_day(), options(true, 80));
     let has = |part: &str| assert!(text.contains(part), "{part:?} is missing");
     has("\u{1b}[2mThe router has no /login yet.");
@@ -299,7 +299,7 @@ fn words_are_shown_when_the_agent_makes_a_pause() {
 }
 
 #[test]
-fn verbose_tells_what_quiet_and_normal_leave_out() {
+fn verbose_shows_what_quiet_and_normal_leave_out() {
     let mut reported = sample::busy_day();
     let SampleEvent::Event(last) = reported[0].clone() else { panic!("the first is an event") };
     let anomaly = Fact::Anomaly { input: "settled".into(), phase: "Free".into() };

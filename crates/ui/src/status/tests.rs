@@ -135,7 +135,7 @@ fn nothing_has_run_yet() {
 }
 
 #[test]
-fn programs_get_the_same_as_people() {
+fn programs_get_the_same_as_users() {
     let reported = |fact: &Fact| matches!(fact, Fact::Judged { green: false, .. });
     let json = serde_json::to_string(&page(reported, State::Running { pid: 4242 })).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -168,7 +168,7 @@ fn hostile_text_cannot_drive_the_terminal() {
 }
 
 #[test]
-fn the_rest_is_told_with_its_price_or_without() {
+fn the_forecast_is_shown_with_its_price_or_without() {
     let reported = |fact: &Fact| matches!(fact, Fact::Judged { green: false, .. });
     let forecast =
         Forecast { tasks: 5, micro_usd: Some(950_000), duration_ms: 754_000, from_tasks: 3 };

@@ -60,7 +60,7 @@ fn a_plan_without_a_section_or_a_task_is_no_plan() {
 }
 
 #[test]
-fn names_of_people_and_of_all_languages_are_branches() {
+fn names_of_users_and_of_all_languages_are_branches() {
     let mut env = with_plan(&branches(&[("feat/größe-日本", ""), ("a;$(touch${IFS}x)", "")]));
     agent(&mut env, COMMITS);
     output_of(build(&env, &[]), 0);
@@ -70,7 +70,7 @@ fn names_of_people_and_of_all_languages_are_branches() {
 }
 
 #[test]
-fn a_branch_that_a_person_has_checked_out_elsewhere_is_refused_and_the_others_go_on() {
+fn a_branch_that_the_user_has_checked_out_elsewhere_is_refused_and_the_others_go_on() {
     let mut env = with_plan(&branches(&[("theirs", ""), ("ours", "")]));
     let place = env.folder().join("elsewhere").display().to_string();
     env.git(&["worktree", "add", "--quiet", "-b", "theirs", &place]);
@@ -163,7 +163,7 @@ fn submodules_and_large_file_pointers_are_committed_as_they_are() {
 }
 
 #[test]
-fn a_signing_key_that_is_missing_is_told() {
+fn a_signing_key_that_is_missing_is_reported() {
     let mut env = with_plan(&branches(&[("one", "")]));
     let here = agent(&mut env, LEAVES);
     let text = output_of(build(&env, &["--set", "git.worktree.signing_key=NOSUCHKEY"]), 5);

@@ -19,7 +19,7 @@ fn s4_14_s4_23_every_session_is_fresh_and_gets_the_prompt_file_on_its_standard_i
 }
 
 #[test]
-fn s4_14_without_a_prompt_file_the_built_in_one_is_told() {
+fn s4_14_without_a_prompt_file_the_built_in_one_is_reported() {
     let mut env = with_plan(&branches(&[("one", "")]));
     let here = agent(&mut env, LEAVES);
     output_of(build(&env, &[]), 0);
@@ -65,7 +65,7 @@ fn s4_19_s4_21_timeouts_count_as_errors_until_the_breaker_opens() {
 }
 
 #[test]
-fn s4_22_an_error_that_does_not_pass_stops_its_branch_and_is_told() {
+fn s4_22_an_error_that_does_not_pass_stops_its_branch_and_is_reported() {
     let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
     let body = "test $b = two && { works; done_; exit; }
 echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":401,\"result\":\"Invalid API key · Please run /login\",\"session_id\":\"s\"}'
@@ -78,7 +78,7 @@ exit 1";
 }
 
 #[test]
-fn a_question_waits_for_a_person_and_the_answer_is_in_the_next_prompt() {
+fn a_question_waits_for_the_user_and_the_answer_is_in_the_next_prompt() {
     let mut env = with_plan(&branches(&[("one", "")]));
     let here = agent(
         &mut env,

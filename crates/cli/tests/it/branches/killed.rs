@@ -47,12 +47,12 @@ fn s4_17_a_call_that_is_killed_in_the_middle_of_sessions_goes_on() {
 }
 
 #[test]
-fn s4_17_a_call_that_is_killed_while_it_settles_goes_on() {
+fn s4_17_a_call_that_is_killed_while_recording_continues() {
     ["plan-written", "after-commit"].into_iter().for_each(survives);
 }
 
 #[test]
-fn s4_17_a_call_that_is_killed_after_it_settled_goes_on() {
+fn s4_17_a_call_that_is_killed_after_recording_continues() {
     ["task-settled", "state-written"].into_iter().for_each(survives);
 }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 use super::*;
 
 #[test]
-fn commits_from_boxes_are_on_their_branches_and_the_plan_is_in_none() {
+fn commits_from_sandboxes_are_on_their_branches_and_the_plan_is_in_none() {
     let tried =
         Command::new("bwrap").args(["--ro-bind", "/", "/", "--unshare-user", "true"]).output();
     if !tried.is_ok_and(|tried| tried.status.success()) {

@@ -25,7 +25,7 @@ fn s4_1_s4_2_loop_plan_writes_sections_and_loop_build_works_them_off() {
 }
 
 #[test]
-fn a_task_of_a_branch_is_undone_in_its_worktree_and_its_box_is_open_again() {
+fn a_task_of_a_branch_is_undone_in_its_worktree_and_its_checkbox_is_open_again() {
     let mut env = with_plan(TWO);
     agent(&mut env, COMMITS);
     output_of(build(&env, &[]), 0);
@@ -74,7 +74,7 @@ cp ../../IMPLEMENTATION_PLAN.md $here/main.$k; cp IMPLEMENTATION_PLAN.md $here/c
 }
 
 #[test]
-fn what_a_person_writes_into_the_plan_meanwhile_stays_and_ticks_land_beside_it() {
+fn what_the_user_writes_into_the_plan_meanwhile_stays_and_ticks_land_beside_it() {
     let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
     agent(
         &mut env,
@@ -99,7 +99,7 @@ fn what_a_person_writes_into_the_plan_meanwhile_stays_and_ticks_land_beside_it()
 }
 
 #[test]
-fn a_tick_that_nobody_judged_is_taken_back_wherever_a_session_sets_it() {
+fn an_unjudged_tick_is_reverted_wherever_a_session_sets_it() {
     let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
     env.without_sandbox("in a sandbox a session does not see the plan of the main worktree");
     env.write("ralph.toml", "[[gate]]\nname = \"check\"\ncommand = \"false\"\n");
@@ -112,7 +112,7 @@ sed -i 's/\\[ \\] Work on one/[x] Work on one/' ../../IMPLEMENTATION_PLAN.md IMP
 }
 
 #[test]
-fn boxes_that_a_session_adds_to_its_section_are_taken_over_and_others_ignored() {
+fn checkboxes_that_a_session_adds_to_its_section_are_taken_over_and_others_ignored() {
     let mut env = with_plan(TWO);
     let body = "works
 test $b$k = one1 && sed -i 's/^- \\[ \\] Write b$/- [ ] Write b\\n- [x] Write e\\n  It is missing./' IMPLEMENTATION_PLAN.md
@@ -184,7 +184,7 @@ fn a_plan_in_a_folder_is_worked_off_by_its_name() {
 }
 
 #[test]
-fn many_branches_and_a_person_write_one_plan_and_every_tick_lands() {
+fn many_branches_and_the_user_write_one_plan_and_every_tick_lands() {
     let names: Vec<String> = (1..=6).map(|n| format!("b{n}")).collect();
     let sections = names.iter().map(|name| {
         format!("## Branch: {name}\nGoal: x\n\n- [ ] First of {name}\n- [ ] Second of {name}\n\n")
@@ -210,7 +210,7 @@ fn many_branches_and_a_person_write_one_plan_and_every_tick_lands() {
 }
 
 #[test]
-fn a_box_outside_of_every_branch_is_named_and_keeps_the_plan_from_being_complete() {
+fn a_checkbox_outside_of_every_branch_is_named_and_keeps_the_plan_from_being_complete() {
     let text = format!("{}## Later\n\n- [ ] Paint it\n", branches(&[("one", "")]));
     let mut env = with_plan(&text);
     agent(&mut env, LEAVES);
@@ -232,7 +232,7 @@ fn a_box_outside_of_every_branch_is_named_and_keeps_the_plan_from_being_complete
 }
 
 #[test]
-fn sections_and_boxes_that_are_added_during_a_run_are_worked_on_in_it() {
+fn sections_and_checkboxes_that_are_added_during_a_run_are_worked_on_in_it() {
     let mut env = with_plan(&branches(&[("one", ""), ("two", "")]));
     let body = "test $b = one && until test -e $here/go; do sleep 0.02; done; works; done_";
     agent(&mut env, body);

@@ -62,7 +62,7 @@ fn s4_3_s4_11_each_finished_branch_gets_one_pull_request() {
 }
 
 #[test]
-fn s4_11_without_a_way_to_the_server_the_command_to_type_is_told() {
+fn s4_11_without_a_way_to_the_server_the_command_to_type_is_reported() {
     let mut env = with_plan(TWO);
     agent(&mut env, COMMITS);
     let text = output_of(build(&env, &[]), 0);

@@ -69,7 +69,7 @@ fn a_connection_that_stays_lost_is_waited_out_and_counts_for_nothing() {
 }
 
 #[test]
-fn after_an_overload_the_work_goes_on_where_it_was_and_the_agent_is_not_told() {
+fn after_an_overload_the_work_continues_and_the_agent_does_not_notice() {
     let script = Script::new().session([Turn::overloaded().for_ever()]).session(good_session());
     let Some(mut env) = playing(script) else { return };
     let output = output_of(env.retries(0).build(&["--once"]), 0);
@@ -94,7 +94,7 @@ fn a_usage_window_without_a_known_end_is_looked_at_again_much_later() {
 }
 
 #[test]
-fn what_no_retry_mends_stops_the_run_and_says_what_to_do() {
+fn an_error_that_no_retry_fixes_stops_the_run_and_says_what_to_do() {
     for (turn, outcome, remedy) in [
         (Turn::unauthorized(), "auth", "log in"),
         (Turn::error(403), "forbidden", "check that your account can use this model"),

@@ -36,7 +36,7 @@ fn s1_5_a_question_blocks_the_run_and_its_answer_is_in_the_next_prompt() {
 }
 
 #[test]
-fn while_one_task_waits_for_a_person_the_loop_does_another() {
+fn while_one_task_waits_for_the_user_the_loop_does_another() {
     let script = Script::new()
         .session_for("a", [Turn::text("<question>Which world?</question>")])
         .session_for("b", [Turn::bash("echo b > b.txt"), Turn::text(DONE)]);

@@ -20,7 +20,7 @@ fn chmod(path: &Path, mode: u32) {
 }
 
 #[test]
-fn files_that_others_can_read_are_told_and_closed() {
+fn files_that_others_can_read_are_reported_and_closed() {
     let env = healthy();
     env.task(&["add", "T"]);
     assert_eq!(line(&env.ralph(&["doctor"]).stdout, "files").0, "ok");
@@ -74,7 +74,7 @@ fn marker(env: &TestEnv) -> PathBuf {
 }
 
 #[test]
-fn worktrees_are_told_and_only_their_debris_is_removed() {
+fn worktrees_are_reported_and_only_their_debris_is_removed() {
     let env = healthy();
     let (worktrees, branch, path) = worktree(&env);
     std::fs::write(path.join("work.txt"), "unsaved\n").unwrap();
@@ -106,7 +106,7 @@ fn worktrees_are_told_and_only_their_debris_is_removed() {
 }
 
 #[test]
-fn a_half_made_worktree_is_removed_and_nothing_of_a_person() {
+fn a_half_made_worktree_is_removed_and_nothing_of_the_user() {
     let env = healthy();
     let (_, _, path) = worktree(&env);
     env.git(&["worktree", "add", "--quiet", "../mine", "-b", "mine"]);
@@ -128,7 +128,7 @@ fn a_half_made_worktree_is_removed_and_nothing_of_a_person() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_told_and_a_living_one_is_left_alone() {
+fn leftovers_of_a_killed_run_are_reported_and_a_living_one_is_left_alone() {
     let mut env = healthy();
     let path = std::env::var("PATH").unwrap();
     env.set("PATH", &format!("{}:{path}", super::tools(&env).display()));

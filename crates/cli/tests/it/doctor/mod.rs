@@ -133,7 +133,7 @@ fn no_agent_is_a_failure_with_the_remedy() {
 }
 
 #[test]
-fn versions_that_are_old_unknown_or_broken_are_told_apart() {
+fn versions_that_are_old_unknown_or_broken_are_distinguished() {
     let env = healthy();
     for (script, state, part) in [
         ("echo '1.0.3 (Claude Code)'", "warn", "older than 2.1"),
@@ -187,7 +187,7 @@ fn a_login_is_found_in_files_too() {
 }
 
 #[test]
-fn gates_are_run_and_told_green_or_red() {
+fn gates_are_run_and_reported_green_or_red() {
     let env = healthy();
     env.write(
         "ralph.toml",
@@ -230,7 +230,7 @@ fn no_identity_is_a_failure_with_the_remedy() {
 }
 
 #[test]
-fn no_git_at_all_is_said_and_nothing_panics() {
+fn no_git_at_all_is_reported_and_nothing_panics() {
     let mut env = healthy();
     env.set("PATH", "/nonexistent");
     let ran = env.ralph(&["doctor"]);
@@ -240,7 +240,7 @@ fn no_git_at_all_is_said_and_nothing_panics() {
 
 /// The floor is one, for the doctor and for runs.
 #[test]
-fn a_git_that_is_too_old_is_told_and_no_run_begins() {
+fn a_git_that_is_too_old_is_reported_and_no_run_begins() {
     let env = healthy();
     let real = std::fs::read_link(tools(&env).join("git")).unwrap();
     std::fs::remove_file(tools(&env).join("git")).unwrap();
@@ -257,7 +257,7 @@ fn a_git_that_is_too_old_is_told_and_no_run_begins() {
 }
 
 #[test]
-fn no_repository_and_no_commit_are_told() {
+fn no_repository_and_no_commit_are_reported() {
     let nowhere = TestEnv::without_repository(RALPH);
     let ran = nowhere.ralph(&["doctor"]);
     assert_eq!((ran.code, line(&ran.stdout, "repository").0), (1, "fail"));
@@ -287,7 +287,7 @@ fn settings_store_and_sandbox_are_judged() {
 }
 
 #[test]
-fn a_better_box_is_offered_and_written_into_the_persons_own_file() {
+fn a_better_sandbox_is_offered_and_written_into_the_users_own_file() {
     let env = healthy();
     let own = env.home().join(".config/ralph/config.toml");
     std::fs::create_dir_all(own.parent().unwrap()).unwrap();
@@ -349,7 +349,7 @@ fn an_interrupted_doctor_leaves_no_gate_behind() {
 }
 
 #[test]
-fn a_notifier_whose_program_is_missing_is_told_with_a_remedy() {
+fn a_notifier_whose_program_is_missing_is_reported_with_a_remedy() {
     let env = healthy();
     claude(&env, "echo '2.1.325 (Claude Code)'");
     let doctor = |extra: &[&str]| {

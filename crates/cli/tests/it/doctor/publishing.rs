@@ -20,7 +20,7 @@ fn forge(env: &TestEnv, extra: &[&str]) -> (String, String, String) {
 const WANTED: [&str; 2] = ["--set", "git.auto_pr=true"];
 
 #[test]
-fn the_way_to_the_server_is_told_without_asking_it() {
+fn the_way_to_the_server_is_reported_without_asking_it() {
     let mut env = healthy();
     let (state, says, _) = forge(&env, &[]);
     assert!(state == "ok" && says.contains("there is no remote `origin`"), "{says}");
@@ -52,7 +52,7 @@ fn the_way_to_the_server_is_told_without_asking_it() {
 }
 
 #[test]
-fn the_server_is_asked_only_when_told_to() {
+fn the_server_is_asked_only_on_request() {
     if !has_curl() {
         return;
     }
@@ -79,7 +79,7 @@ fn the_server_is_asked_only_when_told_to() {
 }
 
 #[test]
-fn a_key_that_signs_is_told_from_one_that_does_not() {
+fn a_key_that_signs_is_distinguished_from_one_that_does_not() {
     let mut env = healthy();
     let text = env.ralph(&["doctor"]).stdout;
     assert!(!text.contains("signing"), "{text}");

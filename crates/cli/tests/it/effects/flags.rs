@@ -11,12 +11,12 @@ pub(super) const TABLE: &str = "
 --help | cli/tests/it/effects/tasks.rs::the_options_of_every_command_do_what_they_say
 --version | cli/tests/it/effects/tasks.rs::the_options_of_every_command_do_what_they_say
 
-init --force | cli/tests/it/init.rs::what_is_there_is_kept_and_only_force_writes_ralphs_own_files_anew
+init --force | cli/tests/it/init.rs::what_is_there_is_kept_and_only_force_writes_ralphs_own_files_again
 init --gates | cli/tests/it/init.rs::other_checks_are_comments_until_you_want_them_as_gates
 init --undo | cli/tests/it/init.rs::init_is_undone_completely_and_keeps_what_you_changed
 init --json | cli/tests/it/init.rs::the_test_command_of_the_project_is_found
-doctor --fix | cli/tests/it/doctor/leftovers.rs::files_that_others_can_read_are_told_and_closed
-doctor --online | cli/tests/it/doctor/publishing.rs::the_server_is_asked_only_when_told_to > forge
+doctor --fix | cli/tests/it/doctor/leftovers.rs::files_that_others_can_read_are_reported_and_closed
+doctor --online | cli/tests/it/doctor/publishing.rs::the_server_is_asked_only_on_request > forge
 doctor --json | cli/tests/it/doctor/mod.rs::a_healthy_repository_has_no_failure
 
 task reopen --reason | cli/tests/it/history.rs::a_done_task_is_reopened_with_a_reason_and_says_what_stays_done
@@ -176,7 +176,7 @@ trust --revoke | cli/tests/it/trusting/command.rs::an_approval_can_be_revoked
 trust --json | cli/tests/it/trusting/command.rs::trust_speaks_json
 
 status --watch | cli/tests/it/status_and_logs.rs::a_running_loop_is_watched_and_followed_until_it_ends
-status --json | cli/tests/it/status_and_logs.rs::a_finished_run_is_told_on_a_page_and_as_json > json
+status --json | cli/tests/it/status_and_logs.rs::a_finished_run_is_reported_on_a_page_and_as_json > json
 logs --follow | cli/tests/it/status_and_logs.rs::a_running_loop_is_watched_and_followed_until_it_ends
 logs --replay | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
 logs --json | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
@@ -207,9 +207,9 @@ task list --assignee | cli/tests/it/tasks.rs::list_filters_by_status_assignee_an
 task list, task ready, task peek --feature | cli/tests/it/effects/tasks.rs::what_is_listed_can_be_limited_to_a_feature_and_printed_as_json
 task list, task ready, task peek --json | cli/tests/it/effects/tasks.rs::what_is_listed_can_be_limited_to_a_feature_and_printed_as_json
 task list --markdown | cli/tests/it/tasks.rs::list_markdown_shows_what_is_blocked
-task show --with-deps | cli/tests/it/tasks.rs::show_tells_everything_and_its_neighbours
+task show --with-deps | cli/tests/it/tasks.rs::show_prints_everything_and_its_neighbors
 task show --all | cli/tests/it/looping/evidence.rs::a_task_that_came_back_shows_what_was_tried_and_why_it_failed
-task show --json | cli/tests/it/tasks.rs::show_tells_everything_and_its_neighbours
+task show --json | cli/tests/it/tasks.rs::show_prints_everything_and_its_neighbors
 task tree, task deps --json | cli/tests/it/tasks.rs::tree_and_deps_show_the_graph
 task block, task unblock --by | cli/tests/it/effects/tasks.rs::a_task_no_longer_waits_for_one_that_it_is_unblocked_from
 task ready --limit | cli/tests/it/tasks.rs::ready_has_a_limit_and_says_when_there_is_more
@@ -227,11 +227,11 @@ task plan-status --json | cli/tests/it/effects/tasks.rs::what_is_listed_can_be_l
 task plan-sync --json | cli/tests/it/tasks.rs::plan_sync_is_exact_and_idempotent
 task agent list --json | cli/tests/it/tasks.rs::agents_register_hold_and_leave
 
-feature create --edit | cli/tests/it/features/interview.rs::the_editor_of_the_person_opens_the_file
-feature create --interview | cli/tests/it/features/interview.rs::a_question_ends_the_call_and_the_answer_goes_on_with_all_that_was_said
-feature create --answer | cli/tests/it/features/interview.rs::a_question_ends_the_call_and_the_answer_goes_on_with_all_that_was_said
-feature plan --edit | cli/tests/it/features/interview.rs::the_editor_of_the_person_opens_the_file
-feature build --yes | cli/tests/it/features/building.rs::a_second_build_keeps_what_is_done_and_deletes_the_rest_only_when_told
+feature create --edit | cli/tests/it/features/interview.rs::the_editor_of_the_user_opens_the_file
+feature create --interview | cli/tests/it/features/interview.rs::a_question_ends_the_call_and_the_answer_continues_the_conversation
+feature create --answer | cli/tests/it/features/interview.rs::a_question_ends_the_call_and_the_answer_continues_the_conversation
+feature plan --edit | cli/tests/it/features/interview.rs::the_editor_of_the_user_opens_the_file
+feature build --yes | cli/tests/it/features/building.rs::a_second_build_keeps_done_tasks_and_deletes_the_rest_only_on_request
 feature build --no-apply | cli/tests/it/features/building.rs::what_is_proposed_is_kept_until_it_is_applied
 feature build --apply | cli/tests/it/features/building.rs::what_is_proposed_is_kept_until_it_is_applied
 feature list --json | cli/tests/it/effects/tasks.rs::what_is_listed_can_be_limited_to_a_feature_and_printed_as_json
@@ -244,15 +244,15 @@ import --dry-run | cli/tests/it/interchange.rs::a_prd_comes_in_and_goes_out
 import --json | cli/tests/it/effects/tasks.rs::an_import_takes_its_format_and_prints_json
 recover --attempt | cli/tests/it/recovering.rs::saved_work_is_listed_and_brought_back
 recover --json | cli/tests/it/recovering.rs::saved_work_is_listed_and_brought_back
-clean --all | cli/tests/it/cleaning.rs::all_takes_what_init_wrote_and_nobody_changed
-clean --worktrees | cli/tests/it/cleaning.rs::s4_13_worktrees_are_saved_and_removed_and_a_persons_stay
+clean --all | cli/tests/it/cleaning.rs::all_removes_unchanged_files_of_init
+clean --worktrees | cli/tests/it/cleaning.rs::s4_13_worktrees_are_saved_and_removed_and_a_users_stay
 clean --everything | cli/tests/it/cleaning.rs::everything_goes_and_the_repository_is_as_before_init
 clean --yes | cli/tests/it/cleaning.rs::everything_goes_and_the_repository_is_as_before_init
-clean --dry-run | cli/tests/it/cleaning.rs::all_takes_what_init_wrote_and_nobody_changed
-clean --json | cli/tests/it/cleaning.rs::all_takes_what_init_wrote_and_nobody_changed
+clean --dry-run | cli/tests/it/cleaning.rs::all_removes_unchanged_files_of_init
+clean --json | cli/tests/it/cleaning.rs::all_removes_unchanged_files_of_init
 answer --json | cli/tests/it/socket.rs::a_question_waits_for_its_answer
 pause, resume --json | cli/tests/it/effects/tasks.rs::a_paused_run_is_resumed_and_both_say_so_in_json
-cancel --after | cli/tests/it/looping/stopping.rs::cancel_after_task_retries_the_task_in_hand_and_starts_no_other
+cancel --after | cli/tests/it/looping/stopping.rs::cancel_after_task_retries_the_current_task_and_starts_no_other
 cancel --now | cli/tests/it/looping/stopping.rs::s2_28_cancel_ends_the_run_keeps_the_work_and_it_can_be_taken_up_again
 cancel --json | cli/tests/it/socket.rs::controls_go_to_the_run_that_the_state_file_names
 skip, retry --json | cli/tests/it/effects/tasks.rs::controls_print_json

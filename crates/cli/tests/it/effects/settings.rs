@@ -5,7 +5,7 @@ pub(super) const TABLE: &str = "
 preset | cli/tests/it/effects/loops.rs::who_picks_is_a_setting_and_the_presets_affair
 loop.max_iterations | cli/tests/it/looping/allowances.rs::s1_4_s1_39_s2_21_s2_22_s3_2_s3_3_a_limit_of_n_is_n_sessions_however_it_is_given
 loop.max_retries | cli/tests/it/tasks.rs::the_retry_limit_is_a_setting
-loop.give_up_after | cli/tests/it/looping/gates.rs::give_up_after_leaves_the_task_to_a_person
+loop.give_up_after | cli/tests/it/looping/gates.rs::give_up_after_leaves_the_task_for_you
 loop.max_consecutive_errors | cli/tests/it/looping/allowances.rs::s3_12_s4_15_s4_21_each_outcome_has_its_exit_code
 loop.idle_threshold | cli/tests/it/looping/allowances.rs::s3_12_s4_15_s4_21_each_outcome_has_its_exit_code
 loop.jobs | cli/tests/it/branches/side_by_side.rs::s4_5_a_set_number_of_jobs_holds_for_branches_too, cli/tests/it/effects/sessions.rs::the_number_of_sessions_side_by_side_is_taken
@@ -57,7 +57,7 @@ gates.on_protected | cli/tests/it/looping/protected.rs::a_change_of_a_protected_
 budget.usd | cli/tests/it/effects/loops.rs::money_and_time_of_a_run_have_limits_in_the_settings
 budget.tokens | cli/tests/it/looping/allowances.rs::a_budget_stops_the_run_after_the_session_that_used_it_up
 budget.time | cli/tests/it/effects/loops.rs::money_and_time_of_a_run_have_limits_in_the_settings
-budget.task_usd | cli/tests/it/looping/budgets.rs::a_task_that_costs_too_much_waits_for_a_person_who_may_put_it_back
+budget.task_usd | cli/tests/it/looping/budgets.rs::a_task_that_costs_too_much_waits_for_you_and_you_may_reopen_it
 budget.day_usd | cli/tests/it/looping/budgets.rs::the_budget_of_a_day_is_one_for_all_runs
 git.pr_base | cli/tests/it/branches/bad_input.rs::an_unborn_repository_and_a_detached_head_are_named
 git.auto_push | cli/tests/it/publishing.rs::s4_14_each_green_iteration_is_pushed_where_that_is_wanted > PUSH
@@ -83,7 +83,7 @@ sandbox.writable | cli/tests/it/effects/places.rs::the_sandbox_shows_what_the_se
 sandbox.readable | cli/tests/it/effects/places.rs::the_sandbox_shows_what_the_settings_name
 sandbox.sockets | cli/tests/it/effects/places.rs::sessions_reach_the_sockets_that_the_settings_admit
 sandbox.home | cli/tests/it/effects/places.rs::a_session_has_an_empty_home_unless_the_settings_mask_it
-sandbox.network.policy | cli/tests/it/effects/places.rs::the_sandbox_reaches_what_the_settings_allow, cli/tests/escape/network.rs::a_box_without_a_network_reaches_nobody
+sandbox.network.policy | cli/tests/it/effects/places.rs::the_sandbox_reaches_what_the_settings_allow, cli/tests/escape/network.rs::a_sandbox_without_a_network_reaches_no_host
 sandbox.network.allowed | cli/tests/it/effects/places.rs::the_sandbox_reaches_what_the_settings_allow
 sandbox.limits.processes | cli/tests/escape/limits.rs::a_session_that_multiplies_is_stopped_at_its_limit
 sandbox.limits.memory | cli/tests/escape/limits.rs::a_session_that_wants_all_memory_does_not_get_it
@@ -95,7 +95,7 @@ logs.keep_size | cli/tests/it/effects/places.rs::old_logs_go_when_they_are_large
 logs.raw | cli/tests/it/effects/places.rs::raw_logs_are_kept_only_where_that_is_set
 recover.keep | cli/tests/it/effects/places.rs::saved_work_of_finished_tasks_is_kept_as_long_as_the_settings_say
 recover.keep_size | cli/tests/it/effects/places.rs::saved_work_of_finished_tasks_is_kept_as_long_as_the_settings_say
-notify.on | cli/tests/it/looping/notifying.rs::only_the_occasions_of_the_settings_are_told > quiet
+notify.on | cli/tests/it/looping/notifying.rs::only_the_events_of_the_settings_are_reported > quiet
 notify.desktop | cli/tests/it/looping/notifying.rs::done_failed_and_the_end_appear_on_the_desktop > quiet
 notify.sound | cli/tests/it/looping/notifying.rs::s1_29_a_voice_says_what_became_of_a_task > quiet
 notify.webhook | cli/tests/it/looping/notifying.rs::a_webhook_is_posted_to_by_curl_and_its_address_is_no_argument > quiet

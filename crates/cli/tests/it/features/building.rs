@@ -165,7 +165,7 @@ fn nothing_proposed_is_red_and_tried_again_with_the_reason_but_not_for_ever() {
 }
 
 #[test]
-fn a_second_build_keeps_what_is_done_and_deletes_the_rest_only_when_told() {
+fn a_second_build_keeps_done_tasks_and_deletes_the_rest_only_on_request() {
     let env = planned();
     ended(feature(&env, &[&three()], &["build", "login"]), 0);
     for step in ["claim", "done"] {

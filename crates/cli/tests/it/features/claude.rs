@@ -17,7 +17,7 @@ fn does(file: &str) -> [Turn; 2] {
 }
 
 #[test]
-fn s1_53_claude_proposes_a_graph_mends_a_cycle_and_works_it_off() {
+fn s1_53_claude_proposes_a_graph_fixes_a_cycle_and_works_through_it() {
     let script = Script::new()
         .session([
             adds("'The login' --id login/all"),

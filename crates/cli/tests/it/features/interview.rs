@@ -9,7 +9,7 @@ fn writes() -> String {
 }
 
 #[test]
-fn a_question_ends_the_call_and_the_answer_goes_on_with_all_that_was_said() {
+fn a_question_ends_the_call_and_the_answer_continues_the_conversation() {
     let env = project(&[]);
     let all = [&only_says(ASKS)[..], &only_says("<question>Which sender?</question>"), &writes()];
     let (out, output) =
@@ -78,7 +78,7 @@ fn a_spec_is_judged_where_git_does_not_see_it() {
 }
 
 #[test]
-fn what_somebody_wrote_is_gone_on_with_and_a_failing_agent_is_exit_4() {
+fn an_existing_text_is_continued_and_a_failing_agent_is_exit_4() {
     let env = planned();
     let crash = "{\"do\":\"exit\",\"code\":3}";
     ended(feature(&env, &[crash; 5], &["create", "login", "--interview"]), 4);
@@ -124,7 +124,7 @@ fn editor(env: &mut TestEnv, variable: &str, script: &str) {
 }
 
 #[test]
-fn the_editor_of_the_person_opens_the_file() {
+fn the_editor_of_the_user_opens_the_file() {
     let mut env = project(&[]);
     let output = env.ralph(&["feature", "create", "login", "--edit"]).failure(1);
     has(&output, "neither VISUAL nor EDITOR");

@@ -145,7 +145,7 @@ fn the_budget_is_for_all_sessions_of_an_interview() {
 }
 
 #[test]
-fn tasks_are_applied_when_the_person_agrees() {
+fn tasks_are_applied_when_the_user_agrees() {
     let env = planned();
     let adds =
         session(&[sh("ralph task add A --id a; ralph task add B --id b --deps a"), say("x")]);

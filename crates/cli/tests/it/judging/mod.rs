@@ -88,7 +88,7 @@ fn requests_count_for_their_own_task() {
 
 /// The figures that README and page tell are those of the lists above.
 #[test]
-fn the_figures_that_are_told_are_those_of_the_suite() {
+fn the_figures_that_are_reported_are_those_of_the_suite() {
     let n = names().len();
     for file in ["README.md", "docs/false-completion.md"] {
         let text = std::fs::read_to_string(page::root().join(file)).unwrap();

@@ -20,7 +20,7 @@ fn an_agent_killed_at_random_moments_is_tried_again() {
 }
 
 #[test]
-fn a_run_that_is_told_to_stop_gives_back_its_claims_and_goes_on_later() {
+fn a_run_that_is_asked_to_stop_gives_back_its_claims_and_goes_on_later() {
     for row in ["term", "hup", "int", "int-twice", "int-thrice"] {
         hold(row, &setting());
     }
@@ -47,7 +47,7 @@ fn a_database_that_may_not_be_written_starts_no_agent() {
 }
 
 #[test]
-fn an_outcome_waits_for_a_database_that_somebody_holds() {
+fn an_outcome_waits_for_a_locked_database() {
     hold("locked", &setting());
 }
 
@@ -67,7 +67,7 @@ fn a_run_that_was_stopped_past_its_lease_comes_too_late() {
 }
 
 #[test]
-fn stale_locks_and_half_files_are_put_right_and_a_persons_lock_stays() {
+fn stale_locks_and_half_files_are_repaired_and_a_users_lock_stays() {
     hold("halves", &setting());
 }
 

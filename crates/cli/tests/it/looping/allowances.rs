@@ -122,7 +122,7 @@ fn a_budget_stops_the_run_after_the_session_that_used_it_up() {
 }
 
 #[test]
-fn strict_exit_tells_unfinished_plans_from_finished_ones() {
+fn strict_exit_distinguishes_unfinished_plans_from_finished_ones() {
     let env = project(&["a"]);
     assert_eq!(build(&env, &[&idle()], &["--once", "--strict-exit"]).code, 9);
     let gives_up = only_says("<task-failed>{id}</task-failed>");

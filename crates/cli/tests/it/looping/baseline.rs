@@ -46,7 +46,7 @@ fn only_old_failures_do_not_hold_a_task_up() {
 }
 
 #[test]
-fn new_failures_are_red_and_told_apart_from_old_ones() {
+fn new_failures_are_red_and_distinguished_from_old_ones() {
     let env = project(&["a"]);
     gate(&env, "old\n");
     build(&env, &[&leaves("old\nnew\n"), &leaves("old\n")], &[]).success();
@@ -93,7 +93,7 @@ fn without_a_baseline_old_failures_are_red() {
 }
 
 #[test]
-fn a_green_baseline_is_told_and_changes_nothing() {
+fn a_green_baseline_is_reported_and_changes_nothing() {
     let env = project(&["a"]);
     gate(&env, "");
     let ran = build(&env, &[&leaves("new\n"), &leaves("")], &[]);

@@ -27,7 +27,7 @@ fn report(env: &TestEnv, arguments: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_task_that_costs_too_much_waits_for_a_person_who_may_put_it_back() {
+fn a_task_that_costs_too_much_waits_for_you_and_you_may_reopen_it() {
     let env = project(&["a", "b"]);
     let budget = ["--set", "budget.task_usd=0.5"];
     let played = [idles_for("0.3"), idles_for("0.3"), works_for("0.1")];
@@ -74,7 +74,7 @@ fn the_budget_of_a_day_is_one_for_all_runs() {
 }
 
 #[test]
-fn eighty_percent_of_a_budget_is_told_once() {
+fn eighty_percent_of_a_budget_is_reported_once() {
     let env = project(&["a", "b", "c"]);
     let played = [works_for("0.85"), works_for("0.05"), works_for("0.05")];
     let ran = build(&env, &played.each_ref().map(String::as_str), &["--budget", "1"]);
@@ -85,7 +85,7 @@ fn eighty_percent_of_a_budget_is_told_once() {
 }
 
 #[test]
-fn a_price_that_is_not_told_is_said_once_and_not_guessed() {
+fn a_missing_price_is_reported_once_and_not_guessed() {
     let env = project(&["a", "b"]);
     let played = [works_for("null"), works_for("null")];
     let ran = build(&env, &played.each_ref().map(String::as_str), &["--budget", "0.01"]);
@@ -96,7 +96,7 @@ fn a_price_that_is_not_told_is_said_once_and_not_guessed() {
 }
 
 #[test]
-fn after_three_tasks_the_rest_is_told() {
+fn after_three_tasks_the_forecast_is_shown() {
     let env = project(&["a", "b", "c", "d", "e"]);
     let played = [works_for("0.2"), works_for("0.3"), works_for("0.4")];
     let ran = build(&env, &played.each_ref().map(String::as_str)[..2], &["2"]);

@@ -68,7 +68,7 @@ fn max_retries_are_retries_after_the_first_attempt() {
 }
 
 #[test]
-fn give_up_after_leaves_the_task_to_a_person() {
+fn give_up_after_leaves_the_task_for_you() {
     let env = project(&["a", "b"]);
     let nothing = only_says("hm");
     let ran = build(&env, &[&nothing, &nothing, &works()], &["--set", "loop.give_up_after=2"]);
@@ -86,7 +86,7 @@ fn give_up_after_leaves_the_task_to_a_person() {
 }
 
 #[test]
-fn without_gates_it_is_said_once_and_the_evidence_says_so() {
+fn without_gates_it_is_reported_once_and_the_evidence_says_so() {
     let env = project(&["a", "b"]);
     let ran = build(&env, &[&works(), &works()], &[]);
     let head = ran.stderr.split("── 1 ──").next().unwrap();

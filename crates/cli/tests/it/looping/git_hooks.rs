@@ -166,7 +166,7 @@ fn what_a_hook_formats_is_judged_before_it_is_committed() {
 
 /// The way of the program that is called pre-commit: it formats, and fails where that changed something.
 #[test]
-fn a_formatter_that_fails_so_that_somebody_adds_its_changes_is_run_again() {
+fn a_formatter_that_fails_for_its_changes_to_be_added_is_run_again() {
     let env = hooked();
     env.write("mine.txt", "committed\n");
     env.git(&["add", "-A"]);
@@ -197,7 +197,7 @@ fn a_hook_that_never_comes_to_rest_is_a_failure() {
 }
 
 #[test]
-fn a_failing_post_commit_is_only_told() {
+fn a_failing_post_commit_is_only_reported() {
     let env = hooked();
     hook(&env, ".git/hooks/post-commit", "echo no mail; exit 1");
     let ran = build(&env, &[&works()], &[]);

@@ -97,7 +97,7 @@ fn s1_14_the_first_ready_task_is_claimed_under_one_id_per_run() {
 }
 
 #[test]
-fn s1_15_s1_40_s1_41_the_prompt_tells_what_is_known() {
+fn s1_15_s1_40_s1_41_the_prompt_shows_what_is_known() {
     let env = project(&[]);
     env.task(&["add", "The parser", "--id", "epic", "-d", "PARENT-DESCRIPTION"]);
     env.task(&["add", "Lexer", "--id", "lexer", "-d", "LEXER-DESCRIPTION"]);

@@ -55,7 +55,7 @@ fn the_same_failure_twice_gets_the_next_larger_model() {
 }
 
 #[test]
-fn other_failures_are_no_reason_for_another_model_or_a_person() {
+fn other_failures_are_no_reason_for_another_model_or_to_wait_for_you() {
     let env = judged();
     let red = |test: &str| leads_to(&format!("test {test} ... FAILED\n"), "I tried.");
     let sessions = [red("a"), red("b"), red("c"), red("d"), red("e"), red("f"), leads_to("", "")];
@@ -80,7 +80,7 @@ fn a_hint_of_the_agent_beats_the_failure_and_a_fixed_model_stays() {
 }
 
 #[test]
-fn the_next_prompt_tells_what_was_tried_and_says_the_same_once() {
+fn the_next_prompt_shows_what_was_tried_and_says_the_same_once() {
     let env = judged();
     let red = leads_to("test sums ... FAILED\nassertion: 1\n", "I turned the sign.");
     build(&env, &[&red, &red, &leads_to("", "")], &[]).success();
@@ -98,7 +98,7 @@ fn the_next_prompt_tells_what_was_tried_and_says_the_same_once() {
 }
 
 #[test]
-fn five_equal_failures_where_the_agent_picks_are_put_to_a_person() {
+fn five_equal_failures_where_the_agent_picks_wait_for_you() {
     let env = judged();
     let red = session(&[
         sh("ralph task claim a"),

@@ -63,7 +63,7 @@ fn done_failed_and_the_end_appear_on_the_desktop() {
 }
 
 #[test]
-fn only_the_occasions_of_the_settings_are_told() {
+fn only_the_events_of_the_settings_are_reported() {
     let env = quiet(&["a"], "desktop = true\non = [\"question\"]");
     notifier(&env, "notify-send", "");
     let asks = only_says("<question>Which of both?</question>");
@@ -75,7 +75,7 @@ fn only_the_occasions_of_the_settings_are_told() {
 }
 
 #[test]
-fn a_limit_is_told_while_the_run_waits() {
+fn a_limit_is_reported_while_the_run_waits() {
     let env = quiet(&["a"], "desktop = true");
     notifier(&env, "notify-send", "");
     let running = start(&env, &["{\"do\":\"limit\",\"reset_in\":\"1h\"}"], &[]);
@@ -180,7 +180,7 @@ fn a_notifier_that_takes_its_time_does_not_delay_the_run() {
 }
 
 #[test]
-fn a_notifier_that_hangs_or_fails_is_told_once_and_costs_a_few_seconds() {
+fn a_notifier_that_hangs_or_fails_is_reported_once_and_costs_a_few_seconds() {
     let env = quiet(&["a", "b"], "desktop = true\nwebhook = \"http://127.0.0.1:1\"");
     notifier(&env, "notify-send", "sleep 100");
     notifier(&env, "curl", "cat > /dev/null; echo 'curl: (7) no luck' >&2; exit 7");
@@ -203,7 +203,7 @@ fn a_notifier_that_hangs_or_fails_is_told_once_and_costs_a_few_seconds() {
 }
 
 #[test]
-fn a_program_that_is_missing_is_told_and_the_run_goes_on() {
+fn a_program_that_is_missing_is_reported_and_the_run_goes_on() {
     let settings = "desktop = true\nsound = true\nwebhook = \"http://127.0.0.1:1\"";
     let env = quiet(&["a"], settings);
     let ran = build(&env, &[&works()], &[]);
@@ -218,7 +218,7 @@ fn a_program_that_is_missing_is_told_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_run_that_goes_on_tells_nothing_of_the_one_before() {
+fn a_resumed_run_reports_nothing_of_the_one_before() {
     let env = quiet(&["a", "b"], "desktop = true");
     notifier(&env, "notify-send", "");
     let stays = session(&[gate_step("there", "never"), say("x")]);

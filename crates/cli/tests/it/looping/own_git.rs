@@ -98,7 +98,7 @@ fn killed_between_the_session_and_the_end_of_its_work_no_commit_is_lost() {
 }
 
 #[test]
-fn tasks_side_by_side_land_from_boxes() {
+fn tasks_side_by_side_land_from_sandboxes() {
     let Some(env) = sandboxed_env(&["a", "b"], "true") else { return };
     let one = commits("{id}1.txt", "{id}2.txt");
     build(&env, &[&one, &one], &["-j", "2"]).success();

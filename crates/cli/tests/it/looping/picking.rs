@@ -41,7 +41,7 @@ fn s0_2_an_empty_plan_is_success_and_no_session() {
 }
 
 #[test]
-fn s0_2_what_is_blocked_is_named_and_strict_tells_it() {
+fn s0_2_blocked_tasks_are_named_and_strict_reports_them() {
     let env = project(&["a", "b"]);
     env.task(&["block", "b", "--by", "a"]);
     env.ralph(&["skip", "a"]).success();
@@ -221,7 +221,7 @@ fn only_claims_of_others_start_no_session_and_are_waited_out() {
 }
 
 #[test]
-fn a_session_that_picks_is_told_why_tasks_came_back_and_what_was_answered() {
+fn a_session_that_picks_learns_why_tasks_were_returned_and_what_was_answered() {
     let mut env = project(&["a", "b"]);
     env.write(
         "ralph.toml",

@@ -58,7 +58,7 @@ fn a_final_failure_puts_the_files_back_and_recover_restores_them() {
 }
 
 #[test]
-fn a_path_that_a_person_edited_meanwhile_stays_after_a_failure() {
+fn a_path_that_the_user_edited_meanwhile_stays_after_a_failure() {
     let env = project(&["a"]);
     let fails = session(&[
         write("agent.txt", "agent\n"),

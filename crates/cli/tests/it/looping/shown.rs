@@ -7,7 +7,7 @@ use ralph_testkit::skip;
 use super::*;
 
 #[test]
-fn every_line_of_json_is_an_event_and_nothing_else_is_said() {
+fn every_line_of_json_is_an_event_and_nothing_else_is_printed() {
     let env = project(&["a", "b"]);
     let ran = build(&env, &[&only_says("hm"), &works(), &works()], &["--ui", "json"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
@@ -61,7 +61,7 @@ fn on_this_terminal(env: &TestEnv, kind: &str, arguments: &str) -> Option<Vec<u8
 }
 
 #[test]
-fn s1_27_s1_28_on_a_terminal_there_are_colours_and_the_log_is_a_link() {
+fn s1_27_s1_28_on_a_terminal_there_are_colors_and_the_log_is_a_link() {
     let env = project(&["a"]);
     let failing = sh("for i in 1 2 3 4 5 6 7 8; do echo line $i; done; exit 3");
     let full = session(&[
@@ -294,7 +294,7 @@ fn s2_24_a_dry_run_prints_the_lines_of_the_seed_and_touches_nothing() {
 }
 
 #[test]
-fn s2_25_a_prompt_of_ones_own_is_used_and_said() {
+fn s2_25_your_own_prompt_is_used_and_named() {
     let env = project(&["a"]);
     let file = env.folder().join("own.md");
     std::fs::write(&file, "MY OWN RULES\n").unwrap();
@@ -315,7 +315,7 @@ fn prompt_size(dry: &str) -> (u64, u64) {
 }
 
 #[test]
-fn a_dry_run_tells_how_much_of_the_prompt_is_ralphs_own() {
+fn a_dry_run_shows_how_much_of_the_prompt_is_ralphs_own() {
     let plan = "# Progress: P\n\n## Status\nIn Progress\n\n## Tasks\n- [ ] Write one\n";
     for preset in ["dag", "pick", "progress", "checklist"] {
         let env = project(&["a"]);

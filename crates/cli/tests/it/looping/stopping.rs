@@ -167,7 +167,7 @@ fn a_second_ctrl_c_ends_gates_and_costs_the_task_no_retry() {
 }
 
 #[test]
-fn cancel_after_task_retries_the_task_in_hand_and_starts_no_other() {
+fn cancel_after_task_retries_the_current_task_and_starts_no_other() {
     let env = project(&["a", "b"]);
     gate(&env, "grep -q work a.txt");
     let wrong = session(&[
@@ -189,7 +189,7 @@ fn cancel_after_task_retries_the_task_in_hand_and_starts_no_other() {
 }
 
 #[test]
-fn cancel_after_task_in_a_plan_file_retries_the_iteration_in_hand() {
+fn cancel_after_task_in_a_plan_file_retries_the_current_iteration() {
     let env = project(&[]);
     gate(&env, "! test -e wrong");
     env.write("implementation_plan.md", "# Plan\n\n- [ ] First\n- [ ] Second\n");

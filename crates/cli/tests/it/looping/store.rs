@@ -133,7 +133,7 @@ fn s1_5_s1_52_a_stale_claim_blocks_and_reset_recovers_it() {
 }
 
 #[test]
-fn a_claim_that_a_person_takes_away_ends_its_session_and_writes_nothing() {
+fn a_claim_that_the_user_takes_away_ends_its_session_and_writes_nothing() {
     let env = project(&["a"]);
     let first = session(&[
         write("half.txt", "half\n"),

@@ -265,7 +265,7 @@ fn a_branch_without_a_commit_gets_its_first() {
 }
 
 #[test]
-fn without_an_identity_nothing_is_committed_and_the_commands_are_told() {
+fn without_an_identity_nothing_is_committed_and_the_commands_are_reported() {
     let mut env = project(&["a"]);
     env.git(&["config", "--unset", "user.name"]);
     env.git(&["config", "--unset", "user.email"]);

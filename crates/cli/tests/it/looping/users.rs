@@ -36,7 +36,7 @@ fn pause_starts_nothing_new_and_resume_goes_on() {
 }
 
 #[test]
-fn skip_leaves_the_task_to_a_person_and_retry_takes_it_up_again() {
+fn skip_leaves_the_task_for_you_and_retry_reopens_it() {
     let env = project(&["a", "b"]);
     let third =
         session(&[gate_step("third", "go"), write("b", "b"), say("<task-done>{id}</task-done>")]);
@@ -70,7 +70,7 @@ fn retry_brings_a_failed_task_back_into_the_run() {
 }
 
 #[test]
-fn a_question_waits_for_a_person_and_the_answer_is_in_the_next_prompt() {
+fn a_question_waits_for_the_user_and_the_answer_is_in_the_next_prompt() {
     let env = project(&["a", "b"]);
     let asks = only_says("<question>Which port?</question>");
     let ran = build(&env, &[&asks, &works()], &[]);
@@ -162,7 +162,7 @@ fn user_commits(env: &TestEnv, file: &str) {
 }
 
 #[test]
-fn a_commit_of_a_person_during_a_session_is_built_upon() {
+fn a_users_commit_during_a_session_is_built_upon() {
     let env = project(&["a"]);
     let running = start(&env, &[&waits()], &[]);
     wait_for(&env, "there");
@@ -175,7 +175,7 @@ fn a_commit_of_a_person_during_a_session_is_built_upon() {
 }
 
 #[test]
-fn a_commit_of_a_person_during_the_gates_is_judged_again_on_the_new_tip() {
+fn a_commit_of_the_user_during_the_gates_is_judged_again_on_the_new_tip() {
     let env = project(&["a"]);
     env.write("ralph.toml", "[[gate]]\nname = \"wait\"\ncommand = \"touch ../notes/judging; until test -e ../notes/judge; do sleep 0.02; done; ls > ../notes/judged\"\n");
     env.git(&["add", "-A"]);
@@ -198,7 +198,7 @@ fn a_commit_of_a_person_during_the_gates_is_judged_again_on_the_new_tip() {
 }
 
 #[test]
-fn a_person_who_switches_branches_gets_the_work_in_wip_and_exit_5() {
+fn a_user_who_switches_branches_gets_the_work_in_wip_and_exit_5() {
     let env = project(&["a"]);
     let running = start(&env, &[&waits()], &[]);
     wait_for(&env, "there");

@@ -67,7 +67,7 @@ fn s1_45_between_two_tries_the_task_is_open_unclaimed_and_marked() {
 }
 
 #[test]
-fn s1_46_when_the_retries_are_used_up_count_and_reason_are_told() {
+fn s1_46_when_the_retries_are_used_up_count_and_reason_are_reported() {
     let env = verified(&["a"]);
     let (work, no) = (works(), fails("the greeting is missing"));
     let sessions: Vec<&str> = (0..4).flat_map(|_| [work.as_str(), no.as_str()]).collect();
@@ -131,7 +131,7 @@ fn s1_42_a_verifier_changes_nothing() {
 }
 
 #[test]
-fn s1_42_a_verifier_is_told_the_task_its_spec_the_diff_and_the_gates() {
+fn s1_42_a_verifier_gets_the_task_its_spec_the_diff_and_the_gates() {
     let env = verified(&[]);
     env.ralph(&["feature", "create", "hello"]).success();
     env.write(".ralph/features/hello/spec.md", "# Spec\nIt greets.\n");
@@ -149,7 +149,7 @@ fn s1_42_a_verifier_is_told_the_task_its_spec_the_diff_and_the_gates() {
 
 /// The gate has nothing to say about it; the verifier is pointed at it.
 #[test]
-fn a_verifier_is_told_of_tests_that_got_weaker() {
+fn a_verifier_gets_a_list_of_weaker_tests() {
     let env = verified(&["a"]);
     env.write("tests/test_a.py", "def test_one():\n    assert f() == 1\n");
     env.write("ralph.toml", "[[gate]]\nname = \"any\"\ncommand = \"true\"\n");
@@ -215,7 +215,7 @@ fn another_agent_and_another_model_may_verify() {
 }
 
 #[test]
-fn who_verifies_is_the_presets_affair_unless_somebody_says_otherwise() {
+fn the_preset_chooses_the_verifier_unless_a_setting_does() {
     let env = verified(&["a"]);
     let says = |arguments: &[&str]| {
         let shown = env.ralph(arguments).success();
@@ -307,7 +307,7 @@ fn verification_of_first(env: &TestEnv) -> String {
 }
 
 #[test]
-fn a_setup_command_that_fails_is_told_as_what_it_is() {
+fn a_setup_command_that_fails_is_reported_as_what_it_is() {
     let env = verified(&["a"]);
     env.write("ralph.toml", "[git.worktree]\nsetup = \"echo no network; exit 4\"\n");
     build(&env, &[&works()], &["--once"]);

@@ -20,7 +20,7 @@ fn makes(text: &str) -> String {
 }
 
 #[test]
-fn weakened_tests_are_told_and_stay_in_the_evidence() {
+fn weakened_tests_are_reported_and_stay_in_the_evidence() {
     let env = tested();
     let lazy = BEFORE.replace("add(1, 2) == 3", "True").replace("def test_f", "def helper_f");
     let honest = session(&[write("b.txt", "x\n"), say("<task-done>{id}</task-done>")]);
@@ -43,7 +43,7 @@ fn weakened_tests_are_told_and_stay_in_the_evidence() {
 }
 
 #[test]
-fn a_deleted_test_file_is_told_and_a_moved_one_is_not() {
+fn a_deleted_test_file_is_reported_and_a_moved_one_is_not() {
     let env = tested();
     let gone = session(&[sh("git rm -q tests/test_sums.py"), say("<task-done>{id}</task-done>")]);
     let ran = build(&env, &[&gone], &["--once"]);

@@ -131,7 +131,7 @@ fn no_verifier_is_paid_for_work_that_conflicts_already() {
 }
 
 #[test]
-fn a_key_that_cannot_sign_is_told_before_a_worktree_is_made() {
+fn a_key_that_cannot_sign_is_reported_before_a_worktree_is_made() {
     let world = World::new(&["a"]);
     let ran = world.build(2, &["--set", "git.worktree.signing_key=0123456789ABCDEF"]);
     assert_eq!(ran.code, 5, "{}", ran.stderr);
@@ -189,7 +189,7 @@ fn a_session_that_goes_to_a_branch_of_its_own_has_worked_all_the_same() {
 
 /// Only the last tree of a task was judged, so its commits become one.
 #[test]
-fn a_task_lands_as_one_commit_that_tells_what_is_in_it() {
+fn a_task_lands_as_one_commit_that_shows_what_is_in_it() {
     let world = World::new(&["a", "b"]);
     world.plan("a", "until_there tries/b\necho a >a.txt; git add -A; git -c user.name=Bot commit --quiet -m alone");
     world.plan(

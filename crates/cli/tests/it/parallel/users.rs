@@ -6,7 +6,7 @@ use super::World;
 use crate::looping::{classes, journal, of_kind, status, touch, wait_for};
 
 #[test]
-fn uncommitted_changes_of_a_person_are_never_written_over() {
+fn uncommitted_changes_of_the_user_are_never_written_over() {
     let world = World::new(&["a", "b"]);
     world.commit("file.txt", "one\n");
     world.env.write("file.txt", "mine\n");
@@ -51,7 +51,7 @@ fn dirty_files_that_no_task_touches_stay_as_they_are() {
 }
 
 #[test]
-fn a_commit_of_a_person_meanwhile_is_below_the_work() {
+fn a_commit_of_the_user_meanwhile_is_below_the_work() {
     let world = World::new(&["a"]);
     world.plan("a", "echo a >a.txt; touch $world/begun; until_there go");
     let run = world.start(2);
@@ -66,7 +66,7 @@ fn a_commit_of_a_person_meanwhile_is_below_the_work() {
 }
 
 #[test]
-fn a_person_who_switches_branches_keeps_the_work_from_landing() {
+fn a_user_who_switches_branches_keeps_the_work_from_landing() {
     let world = World::new(&["a"]);
     world.plan("a", "echo a >a.txt; touch $world/begun; until_there go");
     let run = world.start(2);
@@ -94,7 +94,7 @@ fn without_a_branch_to_land_on_nothing_is_begun() {
 }
 
 #[test]
-fn a_worktree_of_a_person_is_left_alone() {
+fn a_worktree_of_the_user_is_left_alone() {
     let world = World::new(&["a"]);
     world.git(&["worktree", "add", "--quiet", "-b", "ralph/a", "../mine"]);
     let ran = world.build(2, &[]);

@@ -47,7 +47,7 @@ fn s2_6_s2_8_empty_and_blank_plans_are_no_plans() {
 }
 
 #[test]
-fn a_plan_that_is_a_folder_or_outside_or_missing_is_said() {
+fn a_plan_that_is_a_folder_or_outside_or_missing_is_reported() {
     let env = project(&[]);
     env.write("folder/x", "x");
     has(&refused(&env, &["folder"], 1), "not a file");
@@ -65,7 +65,7 @@ fn a_plan_that_is_a_folder_or_outside_or_missing_is_said() {
 }
 
 #[test]
-fn a_plan_that_may_not_be_read_is_said() {
+fn a_plan_that_may_not_be_read_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let env = with_progress();
     let path = env.repo().join("progress.md");
@@ -140,7 +140,7 @@ fn many_tasks_are_taken_in() {
 }
 
 #[test]
-fn odd_shapes_are_read_as_a_person_would() {
+fn odd_shapes_are_read_as_a_reader_would() {
     let odd = "# Progress: Odd\n\n## Status\nA\n\n## Tasks\n### Phase\n- [ ] Same\n\t- [ ] Inner one\n\t- [ ] Inner two\n* [ ] Star\n+ [x] Plus\n1. [ ] Number\n### Phase\n- [ ] Same\n- [ ]\n- [ ]NoSpace\n- [y] Other\n";
     let env = with_plan("progress.md", odd);
     let ran = build(&env, &[&only_says("hm")], &["--once"]);
@@ -174,7 +174,7 @@ fn parts_finish_their_parent() {
 }
 
 #[test]
-fn without_agents_md_there_is_no_gate_and_that_is_said() {
+fn without_agents_md_there_is_no_gate_and_that_is_reported() {
     for env in [with_progress(), with_checklist()] {
         let steps = session(&[write("x", "x"), say("ok")]);
         let text = output_of(build(&env, &[&steps], &["--once"]), 0);

@@ -288,7 +288,7 @@ fn s3_6_s3_12_without_a_plan_it_is_exit_2_with_the_sentence() {
 }
 
 #[test]
-fn s3_4_what_is_wrong_at_the_start_is_said_before_anything_is_begun() {
+fn s3_4_what_is_wrong_at_the_start_is_reported_before_anything_is_begun() {
     // The settings come first, then the repository, then the agent.
     let env = TestEnv::without_repository(crate::RALPH);
     let text = env.ralph(&["build"]).failure(1);
@@ -429,7 +429,7 @@ fn s3_11_a_checklist_commits_everything_that_is_there() {
 }
 
 #[test]
-fn a_plan_without_a_box_is_a_text_that_the_agent_works_off() {
+fn a_plan_without_a_checkbox_is_a_text_that_the_agent_works_through() {
     let env = with_plan(PLAN, "# Make it nice\n\nSome words.\n");
     output_of(build(&env, &[&changes(1), &completes("two")], &[]), 0);
     assert_eq!((stop(&env), sessions(&env)), ("marker".into(), 2));

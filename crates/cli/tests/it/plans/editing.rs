@@ -24,7 +24,7 @@ fn change(env: &TestEnv, name: &str, from: &str, to: &str) {
 }
 
 #[test]
-fn s2_7_s2_29_what_a_person_writes_during_a_session_stays() {
+fn s2_7_s2_29_what_the_user_writes_during_a_session_stays() {
     let env = with_progress();
     let text = while_it_runs(&env, &[say(&ticked(PROGRESS, &["Write one"]))], |env| {
         change(env, "progress.md", "Three words are missing.", "Three words, and courage.");
@@ -79,7 +79,7 @@ fn the_claimed_task_itself_may_be_removed_or_moved() {
 }
 
 #[test]
-fn a_tick_of_a_person_between_runs_counts_and_so_does_taking_one_away() {
+fn a_users_tick_between_runs_counts_and_so_does_removing_one() {
     let env = with_progress();
     output_of(build(&env, &[&prints("one", &["Write one"])], &["--once"]), 0);
     change(&env, "progress.md", "- [ ] Write two", "- [X] Write two");
@@ -96,7 +96,7 @@ fn a_tick_of_a_person_between_runs_counts_and_so_does_taking_one_away() {
 }
 
 #[test]
-fn a_tick_that_a_person_takes_away_right_after_the_run_stays_away() {
+fn a_tick_that_the_user_takes_away_right_after_the_run_stays_away() {
     for (name, text) in [("progress.md", PROGRESS), ("implementation_plan.md", CHECKLIST)] {
         let env = with_plan(name, text);
         let steps = session(&[write("one", "x"), tick(name, "Write one"), say("ok")]);
@@ -111,7 +111,7 @@ fn a_tick_that_a_person_takes_away_right_after_the_run_stays_away() {
 }
 
 #[test]
-fn a_tick_of_a_person_during_a_session_is_taken_back_only_with_a_word() {
+fn a_users_tick_during_a_session_is_reverted_only_with_a_notice() {
     let env = with_progress();
     let text = while_it_runs(&env, &[say("I could not.")], |env| {
         change(env, "progress.md", "- [ ] Write three", "- [x] Write three");

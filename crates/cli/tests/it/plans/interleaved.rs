@@ -200,7 +200,7 @@ fn interleaving(seed: u64) -> Result<(), String> {
 }
 
 #[test]
-fn s2_7_s2_29_no_edit_of_a_person_is_lost_however_it_falls_between_the_steps() {
+fn s2_7_s2_29_no_edit_of_the_user_is_lost_however_it_falls_between_the_steps() {
     let count = times(30, 200);
     let complaints = in_pairs(count, |number| interleaving(number as u64).err());
     assert!(complaints.is_empty(), "{} of {count}\n{}", complaints.len(), complaints[0]);

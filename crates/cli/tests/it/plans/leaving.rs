@@ -84,7 +84,7 @@ fn reset_puts_the_lines_back_and_the_task_is_worked_on() {
 }
 
 #[test]
-fn a_line_that_a_person_writes_again_is_the_same_task_and_open() {
+fn a_line_that_the_user_writes_again_is_the_same_task_and_open() {
     // With --once the next look is that of the next run.
     for (extra, code) in [(&[][..], 7), (&["--once"][..], 0)] {
         let env = with_confirm("progress.md", TWO);
@@ -116,7 +116,7 @@ fn what_left_during_a_session_that_was_cut_off_waits_too() {
 
 /// Between sessions nobody but a person is there.
 #[test]
-fn a_task_that_a_person_deletes_between_runs_is_out_of_the_plan() {
+fn a_task_that_the_user_deletes_between_runs_is_out_of_the_plan() {
     let env = with_confirm("progress.md", TWO);
     let first = session(&[write("one.txt", "x"), tick("progress.md", "Write one"), say("Done.")]);
     output_of(build(&env, &[&first], &["--once"]), 0);

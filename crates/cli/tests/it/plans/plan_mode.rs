@@ -107,7 +107,7 @@ fn a_plan_that_cannot_be_read_goes_back_to_the_agent() {
 }
 
 #[test]
-fn s3_7_the_planner_is_told_by_a_template_where_plan_and_specs_are() {
+fn s3_7_a_template_gives_the_planner_the_paths_of_plan_and_specs() {
     let mut env = project(&[]);
     let here = stand_in(
         &mut env,

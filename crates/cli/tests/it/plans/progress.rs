@@ -50,7 +50,7 @@ fn s2_16_the_file_does_not_change_while_a_session_runs() {
 }
 
 #[test]
-fn s2_2_s2_3_s2_4_each_way_to_stop_is_told_by_its_name() {
+fn s2_2_s2_3_s2_4_each_stop_reason_has_its_name() {
     let all = || prints("x.txt", &["Write one", "Write two", "Write three"]);
     let env = with_progress();
     output_of(build(&env, &[&all()], &[]), 0);
@@ -101,7 +101,7 @@ fn s2_5_s2_28_an_interrupted_session_keeps_its_work_and_its_tick_is_no_done() {
 }
 
 #[test]
-fn s2_7_s2_29_what_a_person_writes_between_sessions_is_what_the_next_one_gets() {
+fn s2_7_s2_29_what_the_user_writes_between_sessions_is_what_the_next_one_gets() {
     let mut env = with_progress();
     let body = r#"if [ $n = 1 ]; then echo 1 > one.txt; sed -i 's/- \[ \] Write one/- [x] Write one/; s/^- \[ \] Write two/- [ ] Write zero\n- [ ] Write two/' progress.md; fi
         result "ok""#;
@@ -435,7 +435,7 @@ fn s2_29_a_printed_file_asks_and_replaces_nothing() {
 }
 
 #[test]
-fn s2_17_red_gates_take_a_tick_back_and_the_next_session_is_told_why() {
+fn s2_17_red_gates_revert_a_tick_and_the_next_session_learns_why() {
     let mut env = with_progress();
     gate(&env, "test -e good.txt || { echo 'FAILED: good.txt is missing'; exit 3; }");
     let body = r#"sed -i 's/- \[ \] Write one/- [x] Write one/' progress.md

@@ -61,7 +61,7 @@ fn a_plan_whose_last_open_tasks_have_failed_is_over_and_says_so() {
 }
 
 #[test]
-fn a_question_lets_its_task_wait_and_the_answer_is_told() {
+fn a_question_lets_its_task_wait_and_the_answer_is_reported() {
     let env = with_progress();
     let asks = only_says("<question>Which colour?</question>");
     output_of(build(&env, &[&asks, &prints("two", &["Write two"])], &["2"]), 0);
@@ -113,7 +113,7 @@ fn the_plan_that_is_there_decides_and_progress_comes_first() {
 }
 
 #[test]
-fn cancelling_a_checklist_takes_back_what_nobody_judged() {
+fn cancelling_a_checklist_reverts_unjudged_ticks() {
     let env = with_checklist();
     let cut = session(&[
         write("one.txt", "half\n"),

@@ -56,7 +56,7 @@ fn places(env: &ClaudeEnv) -> Vec<PathBuf> {
 }
 
 #[test]
-fn s1_25_the_real_agent_does_a_task_in_the_box_and_nothing_else_changes() {
+fn s1_25_the_real_agent_does_a_task_in_the_sandbox_and_nothing_else_changes() {
     if !has_boxes("Claude Code in the box") {
         return;
     }
@@ -72,7 +72,7 @@ fn s1_25_the_real_agent_does_a_task_in_the_box_and_nothing_else_changes() {
 }
 
 #[test]
-fn s1_25_an_ordinary_user_has_the_same_box() {
+fn s1_25_an_ordinary_user_has_the_same_sandbox() {
     if !has_boxes("Claude Code in the box, as an ordinary user") {
         return;
     }

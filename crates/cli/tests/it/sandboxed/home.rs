@@ -118,7 +118,7 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn a_red_gate_that_names_a_hidden_file_is_told_how_to_show_it() {
+fn a_red_gate_that_names_a_hidden_file_says_how_to_show_it() {
     if !has_boxes("a gate that misses a file") {
         return;
     }

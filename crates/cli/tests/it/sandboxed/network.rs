@@ -45,7 +45,7 @@ fn a_list_that_is_wrong_is_refused_with_its_reason() {
 }
 
 #[test]
-fn a_closed_network_that_no_box_can_close_is_refused() {
+fn a_closed_network_that_no_sandbox_can_close_is_refused() {
     if !has_boxes("a closed network") {
         return;
     }

@@ -43,7 +43,7 @@ fn s1_33_failure_comes_before_done_and_done_before_failed() {
 }
 
 #[test]
-fn s1_37_the_id_of_another_task_is_told_and_asks_for_nothing() {
+fn s1_37_the_id_of_another_task_is_reported_and_asks_for_nothing() {
     let signals = Signals::read("<task-done>t-9</task-done>");
     assert_eq!(signals.request("t-1"), Request::Other("t-9"));
     let signals = Signals::read("<task-failed>t-8</task-failed>");
@@ -197,7 +197,7 @@ fn look_alike_letters_are_reported_and_not_accepted() {
 }
 
 #[test]
-fn what_is_ignored_is_bounded_and_said_once() {
+fn ignored_text_is_bounded_and_reported_once() {
     let one = "`<promise>COMPLETE</promise>` ".repeat(50);
     assert_eq!(Signals::read(&one).ignored.len(), 1);
     let many: String = (0..50).map(|n| format!("`<task-done>x{n}</task-done>` ")).collect();

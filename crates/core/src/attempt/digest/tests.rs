@@ -108,7 +108,7 @@ fn passed_tests_are_counted_by_the_sums_of_their_runner() {
 }
 
 #[test]
-fn colours_and_overwritten_text_are_gone() {
+fn colors_and_overwritten_text_are_gone() {
     for (raw, plain) in [
         ("\u{1b}[1m\u{1b}[31merror\u{1b}[0m: x", "error: x"),
         ("\u{1b}]8;;http://a\u{1b}\\link\u{1b}]8;;\u{7}!", "link!"),
@@ -276,7 +276,7 @@ fn outputs_of_real_programs_name_their_failing_tests() {
 }
 
 #[test]
-fn the_first_error_of_a_failing_test_is_kept_in_little_room() {
+fn the_first_error_of_a_failing_test_is_kept_in_little_space() {
     for (output, error) in [
         (include_str!("samples/cargo.txt"), "panicked at src/lib.rs"),
         (include_str!("samples/jest.txt"), "Expected: 3"),

@@ -104,7 +104,7 @@ fn earlier(number: u32, outcome: &str, fingerprint: Option<&str>) -> EarlierAtte
 }
 
 #[test]
-fn a_retry_learns_from_what_was_tried_and_what_is_the_same_is_said_once() {
+fn a_retry_learns_from_what_was_tried_and_what_is_the_same_is_reported_once() {
     let change = |path: &str, added, removed| FileChange { path: path.into(), added, removed };
     let same = |number, last_message: &str| EarlierAttempt {
         detail: "gate test failed".into(),

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_42_a_verifier_is_told_the_task_the_diff_and_what_the_gates_said() {
+    fn s1_42_a_verifier_gets_the_task_the_diff_and_the_output_of_the_gates() {
         let prompt = verifier(&work(), 20_000);
         insta::assert_snapshot!(prompt.task, @r"
         ## Task to verify
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn without_changes_and_gates_it_is_said_too() {
+    fn missing_changes_and_gates_are_reported_too() {
         let bare = Work { files: vec![], diff: String::new(), gates: vec![], ..work() };
         let prompt = verifier(&bare, 20_000);
         assert!(prompt.task.contains("No file changed"));

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_fail_is_told_from_what_cannot() {
+    fn what_can_fail_is_distinguished_from_what_cannot() {
         use Language::*;
         let rows = [
             (Rust, "assert_eq!(add(1, 2), 3); assert!(x.expect(\"y\") > 2, \"so\");", (2, 0)),

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_may_hold_tests_are_told_by_their_names() {
+    fn files_that_may_hold_tests_are_recognized_by_their_names() {
         let yes = [
             "src/lib.rs",
             "tests/it.rs",

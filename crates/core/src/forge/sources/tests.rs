@@ -55,7 +55,7 @@ fn states(checks: &[Check]) -> Vec<(&str, CheckState, Option<&str>)> {
 use CheckState::{Failed, Passed, Pending};
 
 #[test]
-fn github_tells_checks_in_two_lists_and_comments_in_three() {
+fn github_shows_checks_in_two_lists_and_comments_in_three() {
     let paths: Vec<String> =
         route(ForgeKind::GitHub).checks("abc").into_iter().map(|source| source.path).collect();
     assert_eq!(paths[0], "repos/ada/engine/commits/abc/check-runs?per_page=100");
@@ -112,7 +112,7 @@ fn github_tells_checks_in_two_lists_and_comments_in_three() {
 }
 
 #[test]
-fn gitlab_tells_jobs_where_the_branch_is_and_discussions_where_the_request_is() {
+fn gitlab_shows_jobs_where_the_branch_is_and_discussions_where_the_request_is() {
     let path = &route(ForgeKind::GitLab).checks("abc")[0].path;
     assert_eq!(path, "projects/eve%2Fengine/repository/commits/abc/statuses?per_page=100");
     let status = |id: u64, name: &str, status: &str, page: &str| {
@@ -152,7 +152,7 @@ fn gitlab_tells_jobs_where_the_branch_is_and_discussions_where_the_request_is() 
 }
 
 #[test]
-fn gitea_tells_the_comments_of_each_review_in_a_list_of_its_own() {
+fn gitea_shows_the_comments_of_each_review_in_a_list_of_its_own() {
     let status = |context: &str, status: &str, by: &str| json!({ "context": context, "status": status, "creator": { "login": by } });
     let answer = json!([
         status("test", "failure", "gitea-actions"),

@@ -60,7 +60,7 @@ fn login() -> Words {
 }
 
 #[test]
-fn a_pull_request_tells_tasks_checks_commits_and_cost() {
+fn a_pull_request_shows_tasks_checks_commits_and_cost() {
     assert_eq!(login().title(), "login: People log in");
     insta::assert_snapshot!(login().body(), @r"
     <!-- ralph:begin -->
@@ -110,7 +110,7 @@ fn a_branch_without_anything_else_has_a_short_one() {
 }
 
 #[test]
-fn a_price_that_is_not_whole_is_told_so() {
+fn a_price_that_is_not_whole_is_marked() {
     let mut words = login();
     words.spent.unpriced = 1;
     assert!(words.body().contains("at least $3.20."), "{}", words.body());

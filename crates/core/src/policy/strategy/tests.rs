@@ -151,7 +151,7 @@ fn s1_22_the_first_model_comes_from_the_strategy() {
 }
 
 #[test]
-fn s1_22_an_override_is_told_when_it_differs() {
+fn s1_22_an_override_is_reported_when_it_differs() {
     let choice = choose(&Strategy::CostOptimized, &hinted(Tier::Opus), &at(2));
     assert_eq!(choice.overridden, Some(Overridden { strategy: SONNET, by: By::Hint(Tier::Opus) }));
     let same = choose(&Strategy::CostOptimized, &hinted(Tier::Sonnet), &at(2));

@@ -213,7 +213,7 @@ fn a_section_that_is_added_during_a_run_gets_its_lane() {
 }
 
 #[test]
-fn new_boxes_of_a_complete_branch_begin_it_again_and_nothing_else_does() {
+fn new_checkboxes_of_a_complete_branch_begin_it_again_and_nothing_else_does() {
     let done = "## Branch: one\n- [x] a\n";
     let mut schedule = Schedule::new(parsed("## Branch: one\n- [ ] a\n").unwrap().0, 0);
     assert_eq!(schedule.next_lane(), Some(0));

@@ -72,7 +72,7 @@ fn a_planning_run_counts_the_tasks_that_it_wrote() {
 }
 
 #[test]
-fn strict_codes_tell_failed_blocked_and_unfinished_plans_apart() {
+fn strict_codes_distinguish_failed_blocked_and_unfinished_plans() {
     let limit = StopReason::Limit { sessions: 1, remaining: 1 };
     let rows = [
         (StopReason::Complete, counts(1, 0, 0), (0, 0)),

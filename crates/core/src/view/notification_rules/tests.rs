@@ -98,7 +98,7 @@ fn parts(message: &Message) -> (&str, &str, &str) {
 }
 
 #[test]
-fn s1_29_a_task_that_is_done_or_failed_is_told_and_spoken() {
+fn s1_29_a_task_that_is_done_or_failed_is_reported_and_spoken() {
     let messages = messages_of([
         settled("Add login", Class::Done, Status::Done, ""),
         settled("Add login", Class::TaskFailed, Status::Failed, "no such table"),
@@ -112,7 +112,7 @@ fn s1_29_a_task_that_is_done_or_failed_is_told_and_spoken() {
 }
 
 #[test]
-fn a_task_that_comes_back_or_was_skipped_is_not_told_and_one_that_is_held_is() {
+fn a_task_that_comes_back_or_was_skipped_is_not_reported_and_one_that_is_held_is() {
     let messages = messages_of([
         settled("T", Class::Red, Status::Pending, "a gate is red"),
         settled("T", Class::Skipped, Status::Waiting, "skipped"),
@@ -124,7 +124,7 @@ fn a_task_that_comes_back_or_was_skipped_is_not_told_and_one_that_is_held_is() {
 }
 
 #[test]
-fn a_question_is_told_once_with_its_name() {
+fn a_question_is_reported_once_with_its_name() {
     let task = TaskBrief {
         id: id("t-1"),
         title: "Add login".into(),
@@ -167,7 +167,7 @@ fn a_question_is_told_once_with_its_name() {
 }
 
 #[test]
-fn a_long_wait_is_told_once_until_something_worked() {
+fn a_long_wait_is_reported_once_until_something_worked() {
     let usage = || limit(Class::UsageWindow, Some(3600));
     let messages = messages_of([usage(), ended(Class::UsageWindow), usage()]);
     assert_eq!(messages.len(), 1);
@@ -197,7 +197,7 @@ fn a_short_wait_is_nobodys_business() {
 }
 
 #[test]
-fn the_end_of_a_run_is_told() {
+fn the_end_of_a_run_is_reported() {
     let messages = messages_of([over()]);
     let end = ("end", "Run ended in shop", "Nothing to do.");
     assert_eq!(parts(&messages[0]), end);
@@ -205,7 +205,7 @@ fn the_end_of_a_run_is_told() {
 }
 
 #[test]
-fn the_pull_request_is_told_with_the_end_and_not_spoken() {
+fn the_pull_request_is_reported_with_the_end_and_not_spoken() {
     let publication = Publication {
         number: None,
         end: PublishEnd::Opened,
@@ -222,7 +222,7 @@ fn the_pull_request_is_told_with_the_end_and_not_spoken() {
 }
 
 #[test]
-fn only_what_was_asked_for_is_told() {
+fn only_what_was_asked_for_is_reported() {
     let facts = || {
         [
             settled("T", Class::Done, Status::Done, ""),
@@ -246,7 +246,7 @@ fn only_what_was_asked_for_is_told() {
 }
 
 #[test]
-fn nothing_of_another_run_is_told() {
+fn nothing_of_another_run_is_reported() {
     let mut fresh = NotificationRules::new(NotificationKind::ALL, "shop");
     assert_eq!(fresh.on_event(&event("r-1", over())), None);
     let mut rules = rules(&NotificationKind::ALL);

@@ -156,7 +156,7 @@ fn a_slot_is_followed_from_the_claim_to_the_outcome() {
 }
 
 #[test]
-fn the_model_is_what_was_asked_for_until_the_agent_tells() {
+fn the_model_is_what_was_asked_for_until_the_agent_reports_it() {
     let mut run = Run::new(1);
     run.begin(0, 4, "t-1");
     assert_eq!(run.view.slots[0].model.as_deref(), Some("sonnet"));
@@ -168,7 +168,7 @@ fn the_model_is_what_was_asked_for_until_the_agent_tells() {
 }
 
 #[test]
-fn a_price_that_was_not_told_is_remembered() {
+fn a_missing_price_is_remembered() {
     let mut run = Run::new(1);
     let tokens = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
     run.session(0, Usage { cost_micro_usd: Some(70), ..tokens }).session(0, tokens);
@@ -205,7 +205,7 @@ fn only_work_that_is_not_done_counts_as_saved() {
 }
 
 #[test]
-fn waits_pauses_and_errors_are_told() {
+fn waits_pauses_and_errors_are_reported() {
     let mut run = Run::new(1);
     let wait = Wait::Limit { class: Class::UsageWindow, streak: 1, reset_known: true };
     let until = Some(Timestamp::from_millis(9_000_000));
@@ -268,7 +268,7 @@ fn the_end_has_the_last_word() {
 }
 
 #[test]
-fn the_rest_is_told_from_what_the_run_has_settled() {
+fn the_forecast_uses_the_finished_tasks_of_the_run() {
     let mut run = Run::new(1);
     let usage = Usage { input_tokens: 9, cost_micro_usd: Some(200_000), ..Usage::default() };
     let counts = Counts { open: 4, done: 2, failed: 1, ..Counts::default() };

@@ -308,7 +308,7 @@ fn a_result_that_stands_counts_however_the_process_left() {
 }
 
 #[test]
-fn a_crash_tells_the_last_lines_of_stderr() {
+fn a_crash_shows_the_last_lines_of_stderr() {
     let stderr = "trace 1\n\nError: no such option\nTry --help\n";
     let (.., end) = read_with(&[], ProcessEnd::Exited { code: 1 }, stderr);
     assert_eq!(end.class, EndClass::Crash);
@@ -347,7 +347,7 @@ fn a_result_of_odd_types_is_still_read() {
 }
 
 #[test]
-fn limits_are_told_apart() {
+fn limits_are_distinguished() {
     let retry = r#"{"type":"system","subtype":"api_retry","attempt":1,"error_status":429}"#;
     let failed = r#"{"type":"result","subtype":"success","is_error":true,"result":"no","api_error_status":429}"#;
     let window = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794710700,"rateLimitType":"five_hour"}}"#;

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_line() {
+    fn a_mistake_is_reported_with_its_line() {
         let after = |line: &str| problem(&format!("{{\"do\":\"session\"}}\n\n{line}\n"));
         assert!(
             after(r#"{"do":"sya","text":"x"}"#)

@@ -60,7 +60,7 @@ fn decode(printed: &str, end: &ProcessEnd, stderr: &str) -> (Vec<AgentEvent>, Se
 }
 
 #[test]
-fn a_session_is_played_told_and_ended() {
+fn a_session_is_played_reported_and_ended() {
     let stage = CassetteFolder::new(
         r#"{"do":"session"}
 {"do":"think","text":"What is {id}?"}
@@ -120,7 +120,7 @@ fn sessions_come_one_after_the_other_and_then_no_more() {
 }
 
 #[test]
-fn a_cassette_that_is_not_right_is_told_with_file_and_line() {
+fn a_cassette_that_is_not_right_is_reported_with_file_and_line() {
     let stage = CassetteFolder::new("{\"do\":\"session\"}\n{\"do\":\"jump\"}\n");
     let (_, end) = stage.next();
     assert_eq!(end.class, EndClass::NotStarted);
@@ -179,7 +179,7 @@ fn a_program_left_in_the_background_holds_nothing_up() {
 }
 
 #[test]
-fn ends_are_told_apart() {
+fn ends_are_distinguished() {
     let stage = CassetteFolder::new(
         r#"{"do":"say","text":"half"}
 {"do":"exit","code":7}

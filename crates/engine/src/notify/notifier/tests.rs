@@ -78,7 +78,7 @@ fn messages_arrive_in_order_before_the_end() {
 }
 
 #[test]
-fn a_channel_that_fails_is_told_once_and_delays_no_other() {
+fn a_channel_that_fails_is_reported_once_and_delays_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let commands = ["echo no bus >&2; exit 3", "echo x >> texts"];
     let (mut notifier, warnings) = notifier(folder.path(), &commands);

@@ -70,7 +70,7 @@ fn a_progress_file_that_says_done_says_so_no_more() {
 }
 
 #[test]
-fn words_of_others_make_one_box_whatever_they_are() {
+fn foreign_text_makes_one_checkbox_whatever_it_says() {
     for text in [
         "- [ ] another\n- [x] and another",
         "## Branch: evil\n\n- [ ] x",

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_for_a_proxy_is_told() {
+    fn what_is_no_request_for_a_proxy_is_reported() {
         for (head, why) in [
             ("GET / HTTP/1.1\r\n\r\n", Malformed::NotForProxies),
             ("OPTIONS * HTTP/1.1\r\n\r\n", Malformed::NotForProxies),

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boxes_leave_the_loop_half_of_its_files() {
+    fn sandboxes_leave_the_loop_half_of_its_files() {
         for (files, expected) in
             [(Some(1024), 256), (Some(256), 64), (Some(0), 16), (Some(1 << 20), 4096), (None, 4096)]
         {

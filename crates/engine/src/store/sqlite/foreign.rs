@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_somebody_analyzed_is_still_ours() {
+    fn an_analyzed_database_is_still_ours() {
         let place = ours();
         let connection = Connection::open(&place.path).unwrap();
         connection.execute_batch("ANALYZE").unwrap();

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn refs_of_remotes_are_told_from_the_others() {
+    fn refs_of_remotes_are_distinguished_from_the_others() {
         let folder = tempfile::tempdir().unwrap();
         let id = |c: &str| c.repeat(40);
         let write = |path: &str, text: String| {

@@ -53,7 +53,7 @@ fn a_removed_worktree_takes_its_sandbox_folder_and_its_refs_along() {
 }
 
 #[test]
-fn a_session_directory_that_nobody_can_look_into_is_kept_when_its_worktree_goes() {
+fn an_unreadable_session_directory_is_kept_when_its_worktree_goes() {
     if without_sandbox() {
         return;
     }

@@ -32,7 +32,7 @@ fn settle(world: &World) -> Candidate {
 }
 
 #[test]
-fn programs_that_a_session_names_run_nowhere_but_in_its_box() {
+fn programs_that_a_session_names_run_nowhere_but_in_its_sandbox() {
     if without_sandbox() {
         return;
     }
@@ -182,7 +182,7 @@ fn files_that_the_session_hides_from_its_own_git_are_judged_all_the_same() {
 }
 
 #[test]
-fn a_box_that_hangs_is_ended_in_time() {
+fn a_sandbox_that_hangs_is_killed_in_time() {
     if without_sandbox() {
         return;
     }

@@ -194,7 +194,7 @@ fn with_a_sparse_checkout() {
 }
 
 #[test]
-fn with_a_split_index_and_files_that_only_the_person_ignores() {
+fn with_a_split_index_and_files_that_only_the_user_ignores() {
     if without_sandbox() {
         return;
     }

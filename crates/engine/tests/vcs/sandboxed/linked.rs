@@ -90,7 +90,7 @@ fn a_session_on_another_branch_leaves_head_where_it_went() {
 }
 
 #[test]
-fn a_person_who_moved_the_branch_wins_and_the_commits_are_saved() {
+fn a_user_who_moved_the_branch_wins_and_the_commits_are_saved() {
     if without_sandbox() {
         return;
     }

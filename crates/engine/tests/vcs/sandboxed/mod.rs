@@ -44,7 +44,7 @@ impl TestJail {
         let ralph = folder.path().join("ralph");
         let script = format!(
             "#!/bin/sh\nshift\nRALPH_TEST_LOOK=\"$1\" exec {LOOKS} --exact {} --ignored --nocapture\n",
-            "boxed::the_look_in_the_box"
+            "boxed::inspection_in_the_sandbox"
         );
         std::fs::write(&ralph, script).unwrap();
         std::fs::set_permissions(&ralph, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -123,7 +123,7 @@ pub(crate) fn without_sandbox() -> bool {
 
 #[test]
 #[ignore = "only in the box of the others"]
-fn the_look_in_the_box() {
+fn inspection_in_the_sandbox() {
     let asked: InspectionRequest =
         serde_json::from_str(&std::env::var("RALPH_TEST_LOOK").unwrap()).unwrap();
     let seen = inspect::inspect_inside(&asked).unwrap();

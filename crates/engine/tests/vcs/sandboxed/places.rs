@@ -46,7 +46,7 @@ fn a_fresh_checkout_has_the_candidate_and_the_wanted_ignored_files() {
 }
 
 #[test]
-fn hooks_of_the_person_see_the_work_and_may_refuse_it() {
+fn hooks_of_the_user_see_the_work_and_may_refuse_it() {
     if without_sandbox() {
         return;
     }

@@ -152,7 +152,7 @@ fn what_was_dirty_before_the_run_stays_out_unless_a_session_changes_it() {
 }
 
 #[test]
-fn a_person_who_commits_meanwhile_wins_and_no_commit_of_the_session_is_lost() {
+fn a_user_who_commits_meanwhile_wins_and_no_commit_of_the_session_is_lost() {
     if without_sandbox() {
         return;
     }
@@ -209,7 +209,7 @@ fn on_another_branch_of_its_own_the_work_is_taken_all_the_same() {
 }
 
 #[test]
-fn history_that_a_session_made_anew_is_no_part_of_the_branch_and_is_saved() {
+fn history_that_a_session_rewrote_is_no_part_of_the_branch_and_is_saved() {
     if without_sandbox() {
         return;
     }

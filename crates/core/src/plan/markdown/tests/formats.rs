@@ -194,7 +194,7 @@ fn marks_of_an_import_hold_for_the_parts_below_them() {
 }
 
 #[test]
-fn a_page_is_what_a_person_would_write() {
+fn a_page_reads_as_if_written_manually() {
     let mut tasks = [bare("a"), bare("b"), bare("c"), bare("d")];
     tasks[0].category = Some("Parser".into());
     tasks[1].category = Some("Parser".into());

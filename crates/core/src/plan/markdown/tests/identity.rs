@@ -80,7 +80,7 @@ fn a_task_may_move_to_another_group_and_a_group_may_be_renamed() {
 }
 
 #[test]
-fn a_task_may_be_said_in_other_words() {
+fn a_task_may_be_written_in_other_words() {
     for (at, words) in [
         (1, "Add a lexer for all numbers"),
         (2, "Lexer for strings and characters"),
@@ -150,7 +150,7 @@ fn repeated_titles_go_by_what_is_around_them() {
 }
 
 #[test]
-fn a_body_that_stayed_tells_who_it_is() {
+fn an_unchanged_body_identifies_its_task() {
     let before = "- [ ] a\n- [ ] Make it fast\n  The page takes 3 s, see issue 12.\n- [ ] b\n";
     let after = "- [ ] b\n- [ ] a\n- [ ] Performance\n  The page takes 3 s, see issue 12.\n";
     assert_eq!(moved(before, after), [2, 0, 1]);

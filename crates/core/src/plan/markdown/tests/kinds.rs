@@ -156,7 +156,7 @@ fn an_underlined_heading_ends_a_section_but_a_field_above_a_rule_does_not() {
 }
 
 #[test]
-fn only_boxes_of_the_tasks_section_are_tasks() {
+fn only_checkboxes_of_the_tasks_section_are_tasks() {
     let doc = doc(PlanKind::Progress, PROGRESS);
     assert_eq!(shown(&doc), ["x Before all phases", "Numbers", "x Strings", "Trees"]);
     let groups: Vec<_> = doc.items.iter().map(|item| item.group).collect();
@@ -185,7 +185,7 @@ fn s2_18_only_a_line_of_the_status_section_says_done() {
 }
 
 #[test]
-fn a_second_tasks_or_status_section_is_for_a_person() {
+fn a_second_tasks_or_status_section_is_left_for_you() {
     for heading in ["Tasks", "Status"] {
         let text = format!("# Progress: a\n## {heading}\n- [ ] a\n## {heading}\n- [ ] b\n");
         let error = read(PlanKind::Progress, &text).unwrap_err();
@@ -212,7 +212,7 @@ fn headings_with_a_status_are_tasks() {
 }
 
 #[test]
-fn headings_without_any_status_leave_the_boxes() {
+fn headings_without_any_status_leave_the_checkboxes() {
     assert_eq!(titles("### Task 1: x\n- [ ] a\n"), ["a"]);
     let doc = doc(PlanKind::Checklist, "\n## Do the thing\n\ntext\n");
     assert_eq!((doc.name.as_deref(), doc.items.len()), (Some("Do the thing"), 0));
@@ -264,7 +264,7 @@ fn edits_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn open_boxes_outside_of_every_branch_are_named_with_their_lines() {
+fn open_checkboxes_outside_of_every_branch_are_named_with_their_lines() {
     let text = "# Plan\n- [ ] before all\n\n## Branch: one\n- [ ] a\n\n### Part\n- [ ] b\n\n## Notes\n- [x] done\n\
                 - [-] dropped\n- [!] asks\n- [ ] whole\n  - [x] part\n  - [ ] other part\n\n### [ ] later\ntext\n\n\
                 ## Branch: two\n- [ ] c\n";

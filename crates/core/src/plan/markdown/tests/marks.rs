@@ -24,7 +24,7 @@ fn every_mark_is_a_task_and_says_how_it_stands() {
 }
 
 #[test]
-fn a_strange_mark_is_one_only_beside_ordinary_boxes() {
+fn a_strange_mark_is_one_only_beside_ordinary_checkboxes() {
     assert_eq!(marks("- [1] Smith, 1999\n- [2] Jones\n"), [""; 0]);
     assert_eq!(marks("- [1] Smith, 1999\n- [ ] read it\n"), ["1 Smith, 1999", "  read it"]);
     assert_eq!(marks("- [!] alone\n"), ["! alone"]);
@@ -39,7 +39,7 @@ fn links_footnotes_and_tags_are_text() {
 }
 
 #[test]
-fn boxes_in_odd_spellings_are_read_with_a_warning() {
+fn checkboxes_in_odd_spellings_are_read_with_a_warning() {
     for (text, mark) in [
         ("- [] a\n", ' '),
         ("-[ ] a\n", ' '),
@@ -78,7 +78,7 @@ fn a_mark_that_waits_is_named_with_its_line() {
 }
 
 #[test]
-fn boxes_in_headings_are_tasks_with_what_is_below_them() {
+fn checkboxes_in_headings_are_tasks_with_what_is_below_them() {
     let text = "# Plan\n\n### 1. [ ] First\n\nwhy\n\n- [ ] part\n\n### Task 2: [x] Second\ntext\n\n## Notes\n\n### Third [ ]\n### [!] Fourth\n### Use [x] here\n";
     let doc = doc(PlanKind::Checklist, text);
     assert_eq!(shown(&doc), ["First", ">part", "x Second", "Third", "Fourth"]);
@@ -91,7 +91,7 @@ fn boxes_in_headings_are_tasks_with_what_is_below_them() {
 }
 
 #[test]
-fn heading_boxes_count_in_every_kind_of_plan() {
+fn heading_checkboxes_count_in_every_kind_of_plan() {
     let text = "## Branch: a\n### 1. [ ] X\nwhy\n### 2. [x] Y\n## Branch: b\n- [ ] z\n";
     let branches = doc(PlanKind::Branches, text);
     assert_eq!(shown(&branches), ["X", "x Y", "z"]);
@@ -102,7 +102,7 @@ fn heading_boxes_count_in_every_kind_of_plan() {
 }
 
 #[test]
-fn rows_with_a_box_are_tasks() {
+fn rows_with_a_checkbox_are_tasks() {
     let text = "# P\n\n| # | Task | Owner | Done |\n|---|---|:--|:-:|\n| 1 | Build a \\| b | Ann | [ ] |\n| 2 | Build c | | [x] |\n| 3 | later | | [!] |\n\ntext | [ ] |\n\n| [ ] no table |\n";
     let doc = doc(PlanKind::Checklist, text);
     assert_eq!(shown(&doc), ["Build a | b", "x Build c", "later"]);

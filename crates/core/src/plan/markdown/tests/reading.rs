@@ -3,13 +3,13 @@
 use super::*;
 
 #[test]
-fn every_bullet_may_have_a_box() {
+fn every_bullet_may_have_a_checkbox() {
     let text = "- [ ] a\n* [x] b\n+ [X] c\n1. [ ] d\n22) [x] e\n- [ ]\tf\n-\t[ ] g\n- [~] h\n";
     assert_eq!(titles(text), ["a", "x b", "x c", "d", "x e", "f", "g", "h"]);
 }
 
 #[test]
-fn what_only_looks_like_a_box_is_text() {
+fn what_only_looks_like_a_checkbox_is_text() {
     for text in [
         "- [ ]\n",
         "- [ ]   \n",

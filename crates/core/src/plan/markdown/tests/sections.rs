@@ -80,7 +80,7 @@ fn s2_19_attempts_are_added_and_the_oldest_dropped() {
 }
 
 #[test]
-fn notes_of_a_person_between_attempts_stay() {
+fn notes_of_the_user_between_attempts_stay() {
     let text = "# Progress: a\n## Recent Attempts\nread me\n### Iteration 1\n- Tried: a\n\n### Lessons\nkeep\n\n### Iteration 2\n- Tried: b\n## Other\n";
     let after = changed(text, |doc| doc.record_attempt(text, &note(3), 1));
     let expected = "# Progress: a\n## Recent Attempts\nread me\n### Lessons\nkeep\n\n### Iteration 3\n\n- Tried: try ## Tasks 3\n- Result: red\n## Other\n";

@@ -32,7 +32,7 @@ fn notices(world: &World) -> Vec<&Notice> {
 }
 
 #[test]
-fn a_task_that_used_up_its_budget_waits_for_a_person_and_the_run_goes_on() {
+fn a_task_that_used_up_its_budget_waits_for_the_user_and_the_run_goes_on() {
     let back = || costs(says("not there yet"), 30);
     let world = World::run(dag_with(per_task(50)), 2, &[back(), back(), costs(done(), 30)]);
     assert_eq!(world.statuses(), ["waiting", "done"]);
@@ -65,7 +65,7 @@ fn without_a_budget_for_tasks_they_may_cost_anything() {
 }
 
 #[test]
-fn a_task_close_to_its_budget_is_told_once() {
+fn a_task_close_to_its_budget_is_reported_once() {
     let back = |cents| costs(says("not there yet"), cents);
     let plays = [back(85), back(5), costs(done(), 1)];
     let world = World::run(dag_with(per_task(100)), 1, &plays);
@@ -100,7 +100,7 @@ fn the_day_is_asked_before_each_session_and_counts_what_other_runs_spent() {
 }
 
 #[test]
-fn each_budget_of_the_run_is_told_once_at_eighty_percent() {
+fn each_budget_of_the_run_is_reported_once_at_eighty_percent() {
     let budget = Budget { micro_usd: 1_000_000, tokens: 35, ..per_day(1_000) };
     let plays = [costs(done(), 40), costs(done(), 41), costs(done(), 1), costs(done(), 1)];
     let mut world = World::new(dag_with(budget), 4);
@@ -129,7 +129,7 @@ fn a_budget_that_is_overrun_in_one_go_stops_the_run_without_a_warning() {
 }
 
 #[test]
-fn a_price_that_is_not_told_is_said_once_where_money_is_counted() {
+fn a_missing_price_is_reported_once_where_money_is_counted() {
     let silent = || Play { usage: Usage { input_tokens: 10, ..Usage::default() }, ..done() };
     let world = World::run(dag_with(per_day(1)), 2, &[silent(), silent()]);
     assert_eq!((notices(&world), world.ended_as()), (vec![&Notice::Unpriced], "Complete"));

@@ -217,7 +217,7 @@ fn side_by_side_every_session_ends_by_itself() {
 }
 
 #[test]
-fn side_by_side_each_task_in_hand_has_its_retries() {
+fn side_by_side_each_current_task_has_its_retries() {
     let mut world = World::new(two_slots(), 4);
     world.begin();
     let sessions = [until_session(&mut world), until_session(&mut world)];

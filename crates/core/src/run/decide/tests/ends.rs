@@ -247,7 +247,7 @@ fn retries_that_are_used_up_fail_the_task_with_count_and_reason() {
 }
 
 #[test]
-fn what_comes_back_too_often_waits_for_a_person() {
+fn a_task_returned_too_often_waits_for_you() {
     for policy in [dag(), pick()] {
         let policy = Policy { give_up_after: 2, ..policy };
         let picks = policy.picker == Picker::Agent;

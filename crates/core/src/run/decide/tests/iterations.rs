@@ -174,7 +174,7 @@ fn s3_21_a_single_prompt_is_one_session() {
 
 /// A text written for the user: checked after every session, and a question ends the run.
 #[test]
-fn a_text_is_judged_whatever_changed_and_a_question_waits_for_a_person() {
+fn a_text_is_judged_whatever_changed_and_a_question_waits_for_the_user() {
     let spec = || Policy {
         mode: "feature-spec".to_owned(),
         ends: vec![EndsWhen::Session],

@@ -82,7 +82,7 @@ fn a_conflict_goes_back_to_its_task_and_uses_up_no_retry() {
 }
 
 #[test]
-fn work_that_a_person_stands_in_the_way_of_waits_for_the_person() {
+fn work_that_conflicts_with_the_users_files_waits_for_you() {
     let mut world = World::new(parallel(1), 1);
     world.landings = vec![Landing::InTheWay { files: vec!["a.txt".to_owned()] }];
     world.play(&[done().gate(true)]);

@@ -282,7 +282,7 @@ fn s0_13_a_plan_that_cannot_be_counted_is_not_a_finished_one() {
 }
 
 #[test]
-fn s0_10_cleaning_up_is_told_before_the_plan_is_counted() {
+fn s0_10_cleaning_up_is_reported_before_the_plan_is_counted() {
     let mut world = World::new(Policy { max_sessions: Some(1), ..pick() }, 2);
     world.play(&[says("bye")]);
     let after = world.facts.iter().position(|fact| matches!(fact, Fact::SessionEnded { .. }));
@@ -314,7 +314,7 @@ fn where_the_agent_picks_only_claims_of_others_are_waited_for() {
 }
 
 #[test]
-fn five_equal_failures_in_a_row_are_put_to_a_person() {
+fn five_equal_failures_in_a_row_wait_for_you() {
     let red = |text: &str| done().red(text);
     for policy in [dag(), pick()] {
         let policy = Policy { retries: RetryLimit::Unlimited, ..policy };

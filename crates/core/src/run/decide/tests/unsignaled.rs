@@ -101,7 +101,7 @@ fn new_work_without_a_signal_goes_on_for_as_long_as_retries_would_and_no_longer(
 }
 
 #[test]
-fn a_signal_begins_the_count_anew() {
+fn a_signal_begins_the_count_again() {
     let nothing = || says("hm").without_changes();
     let plays = [nothing(), nothing(), done().gate(false), nothing(), nothing(), done().gate(true)];
     let world = World::run(dag(), 1, &plays);

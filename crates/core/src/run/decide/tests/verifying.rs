@@ -124,7 +124,7 @@ fn a_wrong_key_of_the_verifier_stops_the_run_and_the_task_is_as_before() {
 }
 
 #[test]
-fn the_model_is_the_sessions_own_unless_told_otherwise() {
+fn the_model_is_the_sessions_own_unless_set_otherwise() {
     let fixed = Policy { strategy: Strategy::Fixed(Model::Named("m".to_owned())), ..dag() };
     let other = |model| {
         let verifier = Verifier { agent: "script".to_owned(), model };

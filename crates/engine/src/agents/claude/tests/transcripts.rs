@@ -155,7 +155,7 @@ fn no_transcript_holds_an_event_that_is_unknown() {
 }
 
 #[test]
-fn usage_and_model_are_told() {
+fn usage_and_model_are_reported() {
     let (_, end) = play("done", &ProcessEnd::Exited { code: 0 });
     assert_eq!(end.model.as_deref(), Some("claude-opus-5-5"));
     assert_eq!((end.usage.input_tokens, end.usage.output_tokens), (4_900, 160));
@@ -174,14 +174,14 @@ fn usage_and_model_are_told() {
 }
 
 #[test]
-fn partial_messages_are_not_told_twice() {
+fn partial_messages_are_not_reported_twice() {
     let (events, _) = play("partial", &ProcessEnd::Exited { code: 0 });
     let texts = events.iter().filter(|event| matches!(event, AgentEvent::Text { .. })).count();
     assert_eq!(texts, 1);
 }
 
 #[test]
-fn a_session_is_told_in_order() {
+fn a_session_is_reported_in_order() {
     let (events, _) = play("done", &ProcessEnd::Exited { code: 0 });
     let reported: Vec<String> = events
         .iter()
