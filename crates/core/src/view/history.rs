@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::run_view::{CommitView, RunView};
 use crate::ids::{RunId, TaskId};
-use crate::run::{Fact, RunEvent, SlotId};
+use crate::run::{Fact, Outcome, RunEvent, SlotId};
 use crate::task::Status;
 use crate::time::Timestamp;
 
@@ -140,7 +140,7 @@ impl RunSummary {
             cost_micro_usd: view.usage.cost_micro_usd,
             unpriced: view.unpriced,
             outcome: view.outcome.as_ref().map(|outcome| outcome.reason.name().to_owned()),
-            ended: view.outcome.as_ref().map(|outcome| outcome.sentence()),
+            ended: view.outcome.as_ref().map(Outcome::sentence),
         })
     }
 }

@@ -101,11 +101,11 @@ impl Finder {
                     config::words_of(key).map(|word| plain(format!("{key}={word}"))).collect()
                 }
             },
-            Values::ValuesOfKey => {
+            Values::NamedSetting => {
                 let key = self.words.iter().rev().nth(1)?.to_str()?;
                 config::words_of(key).map(plain).collect()
             }
-            Values::ValuesOf(key) => config::words_of(key).map(plain).collect(),
+            Values::Setting(key) => config::words_of(key).map(plain).collect(),
             Values::Statuses => {
                 let stored = Status::ALL.map(|status| plain(status.as_str()));
                 stored.into_iter().chain([plain("blocked")]).collect()
@@ -134,7 +134,7 @@ impl Finder {
     }
 
     fn store(&self) -> Option<SqliteStore> {
-        self.with(|context| context.glance())
+        self.with(|context: &Context<'_>| context.glance())
     }
 
     /// The commands below those that are already named: `ralph help task <Tab>`.

@@ -28,9 +28,9 @@ pub(super) enum Values {
     /// `KEY=VALUE`.
     Pairs,
     /// Values of the setting that the word before names.
-    ValuesOfKey,
+    NamedSetting,
     /// Values of this setting.
-    ValuesOf(&'static str),
+    Setting(&'static str),
     /// Statuses of tasks.
     Statuses,
     /// Plan formats.
@@ -53,11 +53,11 @@ const TABLE: &[(&str, &str, Values)] = &[
     ("", "config", Files),
     ("", "set", Pairs),
     ("", "feature", Features),
-    ("", "preset", ValuesOf("preset")),
-    ("", "agent", ValuesOf("agent.name")),
-    ("", "sandbox", ValuesOf("sandbox.level")),
-    ("", "model_strategy", ValuesOf("models.strategy")),
-    ("", "max_retries", ValuesOf("loop.max_retries")),
+    ("", "preset", Setting("preset")),
+    ("", "agent", Setting("agent.name")),
+    ("", "sandbox", Setting("sandbox.level")),
+    ("", "model_strategy", Setting("models.strategy")),
+    ("", "max_retries", Setting("loop.max_retries")),
     ("", "given", Files),
     ("", "spec", Files),
     ("", "task", OpenTasks),
@@ -107,7 +107,7 @@ const TABLE: &[(&str, &str, Values)] = &[
     ("retry", "id", Tasks),
     ("config get", "key", Keys),
     ("config set", "key", Keys),
-    ("config set", "value", ValuesOfKey),
+    ("config set", "value", NamedSetting),
     ("config unset", "key", Keys),
     ("help", "topic", Commands),
     ("man", "command", Commands),
