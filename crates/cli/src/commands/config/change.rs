@@ -56,7 +56,7 @@ pub(super) fn get(key: &str, origin: bool, json: bool, context: &mut Context<'_>
 
 pub(super) fn set(key: &str, value: &str, which: WhichFile, context: &mut Context<'_>) -> Done {
     let (key, setting) = known(key)?;
-    let file = ConfigFile::of(Some(setting), which, context)?;
+    let file = ConfigFile::of(Some((key, setting)), which, context)?;
     let (text, shown) =
         config::set(&file.text, key, value).map_err(|error| file.refused(&error, context))?;
     if text != file.text {
@@ -69,7 +69,7 @@ pub(super) fn set(key: &str, value: &str, which: WhichFile, context: &mut Contex
 
 pub(super) fn unset(key: &str, which: WhichFile, context: &mut Context<'_>) -> Done {
     let (key, setting) = known(key)?;
-    let file = ConfigFile::of(Some(setting), which, context)?;
+    let file = ConfigFile::of(Some((key, setting)), which, context)?;
     let path = file.shown.display().to_string();
     let Some(text) =
         config::unset(&file.text, key).map_err(|error| file.refused(&error, context))?
@@ -110,7 +110,7 @@ impl ConfigFile {
     /// The file that the flags choose: by default the repository's, or the user's outside of a repository and for
     /// settings that only the user may set.
     fn of(
-        setting: Option<&Setting>,
+        setting: Option<(&str, &Setting)>,
         which: WhichFile,
         context: &Context<'_>,
     ) -> Result<Self, CliError> {
@@ -119,9 +119,9 @@ impl ConfigFile {
                 .hint("type this in another terminal"));
         }
         let user_only = setting
-            .is_some_and(|setting| matches!(setting.reach, Reach::UserOnly | Reach::Program));
+            .is_some_and(|(_, setting)| matches!(setting.reach, Reach::UserOnly | Reach::Program));
         if which.project && user_only {
-            let key = setting.map_or("", |setting| setting.key);
+            let key = setting.map_or("", |(key, _)| key);
             return Err(CliError::failed(format!(
                 "`{key}` can only be set in your own config file, not in ralph.toml"
             ))

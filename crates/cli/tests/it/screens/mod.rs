@@ -187,6 +187,7 @@ macro_rules! files {
 files! {
     errors_of_branches: "branches.txt",
     errors_of_features: "features.txt",
+    errors_of_history: "history.txt",
     errors_of_places: "places.txt",
     errors_of_plans: "plans.txt",
     errors_of_runs: "runs.txt",
