@@ -41,7 +41,7 @@ fn names_bases_and_needs_that_cannot_be_are_named() {
     ];
     for (list, words) in cases {
         let env = with_plan(&branches(list));
-        refused(&env, 1, &["Build failed: ", words]);
+        refused(&env, 1, &["Loop failed: ", words]);
     }
     let env = with_plan(&branches(&[("work", "")]));
     env.git(&["switch", "--quiet", "-c", "work"]);
