@@ -136,7 +136,7 @@ fn an_iteration_and_a_task_are_undone_by_reverts_and_shown_by_diff() {
 }
 
 #[test]
-fn a_sandbox_of_a_plan_is_open_again_in_the_commit_that_undoes_it() {
+fn a_checkbox_of_a_plan_is_open_again_in_the_commit_that_undoes_it() {
     let env = project(&[]);
     env.write("implementation_plan.md", "- [ ] Write one\n- [ ] Write two\n");
     env.git(&["add", "-A"]);
