@@ -344,7 +344,7 @@ fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
         }
         Refusal::ParentClosed { .. } => failed.hint("choose another parent, or omit --parent"),
         Refusal::FeatureUnfinished { name, .. } => {
-            failed.hint(format!("delete them too: ralph feature delete {name} --confirm"))
+            failed.hint(format!("delete its tasks too: ralph feature delete {name} --confirm"))
         }
         Refusal::UnknownAgent { .. } => failed.hint("see all agents: ralph task agent list"),
         Refusal::IsDeleted { id } => {

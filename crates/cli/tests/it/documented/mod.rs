@@ -455,7 +455,7 @@ fn every_page_with_a_block_of_commands_is_run() {
 /// What users ask, the page that answers it, and a command of the answer.
 const QUESTIONS: [(&str, &str, &str); 12] = [
     ("How do I start?", "docs/start.md", "ralph init"),
-    ("How do I take something back?", "docs/undo.md", "git revert"),
+    ("How do I take something back?", "docs/undo.md", "ralph undo"),
     ("How do I get lost work back?", "docs/undo.md", "ralph recover"),
     ("How do I let it run overnight?", "docs/overnight.md", "ralph build 200"),
     ("How do I use it in CI?", "docs/ci.md", "ralph build 10 --strict-exit"),

@@ -106,12 +106,13 @@ fn events_that_are_printed_stay_alone_on_standard_output() {
         serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|e| panic!("{e}: {line}"));
     }
     has(&out, "run_ended");
-    has(&output, "login/spec.md\n");
+    has(&output, "login/spec.md\"");
     let adds = session(&[sh("ralph task add A --id a"), say("x")]);
     env.write(PLAN, "# Plan\n\nOne.\n");
     let (out, output) = ended(feature(&env, &[&adds], &["build", "login", "--ui", "json"]), 0);
     assert!(out.lines().all(|line| line.starts_with('{')), "{out}");
-    has(&output, "a  open  A\ninserted: 1,");
+    has(&output, "a  open  A");
+    has(&output, "inserted: 1,");
 }
 
 /// A shell script as the editor.
@@ -147,7 +148,7 @@ fn the_editor_of_the_user_opens_the_file() {
     assert_eq!(read(&env, SPEC), "half\n");
     env.set("VISUAL", "no-such-editor");
     let (_, output) = ended(env.ralph(&["feature", "plan", "login", "--edit"]), 1);
-    has(&output, "the editor \"no-such-editor\" failed with exit code 127");
+    has(&output, "the editor \"no-such-editor\" was not found");
     editor(&mut env, "VISUAL", "true > \"$2\"");
     let (_, output) = ended(env.ralph(&["feature", "create", "login", "--edit"]), 0);
     has(&output, "spec.md is empty");

@@ -116,7 +116,7 @@ fn deleting_asks_first_and_keeps_the_files() {
     env.ralph(&["feature", "create", "login"]).success();
     env.task(&["add", "Form", "--id", "form", "--feature", "login"]);
     let output = env.ralph(&["feature", "delete", "login"]).failure(2);
-    assert!(output.contains("1 unfinished") && output.contains("--confirm"), "{output}");
+    assert!(output.contains("an unfinished task") && output.contains("--confirm"), "{output}");
     let gone = env.ralph(&["feature", "delete", "login", "--confirm"]);
     assert_eq!(gone.stdout, "form\n");
     assert!(env.repo().join(".ralph/features/login/spec.md").exists());
