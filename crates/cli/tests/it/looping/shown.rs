@@ -282,7 +282,7 @@ fn s2_24_a_dry_run_prints_the_lines_of_the_seed_and_touches_nothing() {
         "Agent command:",
         "Prompt size:",
         "Gates:",
-        "Box:",
+        "Sandbox:",
     ];
     assert!(order.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{}", ran.stdout);
     // With nothing to do it says so.
