@@ -130,7 +130,7 @@ fn an_agent_that_removes_or_empties_the_plan_gets_it_back() {
             let env = with_plan(name, text);
             let removes = session(&[write("x", "x"), sh(&format!("{how} {name}")), say("ok")]);
             let output = output_of(build(&env, &[&removes], &["--once"]), 0);
-            has(&output, "put back");
+            has(&output, "ralph restored it");
             has(&read(&env, name), "- [ ] Write one\n- [ ] Write two\n");
             assert_eq!(tasks(&env).len(), boxes(text), "{:?}", tasks(&env));
             let usual = env.write("usual", "");

@@ -66,7 +66,7 @@ fn a_file_that_is_there_is_never_called_not_found() {
     for extra in [&[][..], &["--dry-run"]] {
         let text = flat(&output_of(build(&env, &[], extra), 2));
         has(&text, "progress.md has no checkbox (`- [ ] task`) below `## Tasks`");
-        has(&text, "2 boxes");
+        has(&text, "2 checkboxes");
         has_not(&text, "not found");
     }
     let env = with_plan(PLAN, "\n");
