@@ -29,7 +29,7 @@ pub struct LandedIteration {
     pub iteration: u32,
     /// When its first commit was recorded.
     pub at: Timestamp,
-    /// The tasks that were done with it; none where no checkbox was ticked, or in plan mode.
+    /// The tasks that were done with it; empty if no checkbox was ticked, and for `ralph plan`.
     pub tasks: Vec<FinishedTask>,
     /// Its commits, the oldest first.
     pub commits: Vec<CommitView>,
