@@ -16,7 +16,7 @@ const SESSION: &str = "echo 1 > one.txt; git add -A; git commit -qm one; echo 2 
 #[track_caller]
 fn killed_at(repo: &Repo, what: &str, point: &str) {
     let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "boxed::kills::the_child_that_is_killed", "--ignored"])
+        .args(["--exact", "sandboxed::kills::the_child_that_is_killed", "--ignored"])
         .env("RALPH_TEST_PLACE", repo.place())
         .env("RALPH_TEST_WHAT", what)
         .env("RALPH_TEST_POINT", point)

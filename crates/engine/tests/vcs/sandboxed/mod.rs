@@ -35,7 +35,7 @@ pub(crate) struct TestJail {
     _folder: tempfile::TempDir,
 }
 
-/// This very test program, in the box.
+/// This very test program, in the sandbox.
 const LOOKS: &str = "/run/ralph/looks";
 
 impl TestJail {
@@ -44,7 +44,7 @@ impl TestJail {
         let ralph = folder.path().join("ralph");
         let script = format!(
             "#!/bin/sh\nshift\nRALPH_TEST_LOOK=\"$1\" exec {LOOKS} --exact {} --ignored --nocapture\n",
-            "boxed::inspection_in_the_sandbox"
+            "sandboxed::inspection_in_the_sandbox"
         );
         std::fs::write(&ralph, script).unwrap();
         std::fs::set_permissions(&ralph, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -122,7 +122,7 @@ pub(crate) fn without_sandbox() -> bool {
 }
 
 #[test]
-#[ignore = "only in the box of the others"]
+#[ignore = "only in the sandbox of the other tests"]
 fn inspection_in_the_sandbox() {
     let asked: InspectionRequest =
         serde_json::from_str(&std::env::var("RALPH_TEST_LOOK").unwrap()).unwrap();
