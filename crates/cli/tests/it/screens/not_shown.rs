@@ -12,6 +12,14 @@ pub(super) const NOT_SHOWN: &[(&str, &str)] = &[
         "`cleaning` has worktrees that are in use",
     ),
     ("no thread for a branch: {error}", "the system is out of threads"),
+    (
+        "{name}: {} is already the id of another task, \"{}\"",
+        "`interchange` imports two features of spec-kit",
+    ),
+    (
+        "give this list its own ids: ralph import {name} --prefix {prefix}",
+        "`interchange` imports two features of spec-kit",
+    ),
     ("there is no agent profile {name}", "the settings refuse the name first"),
     ("this version supports: {}", "the settings refuse the name first"),
     ("there is no preset {name}", "the settings refuse the name first"),
