@@ -141,7 +141,8 @@ fn s1_42_a_verifier_gets_the_task_its_spec_the_diff_and_the_gates() {
     let ran = build(&env, &[&works(), &passes()], &["--feature", "hello"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let text = run_file(&env, "iteration-001.verifier.task.md");
-    for part in ["In a.txt, please.", "It greets.", "First the file.", "+work", "`exists`: passed"] {
+    for part in ["In a.txt, please.", "It greets.", "First the file.", "+work", "`exists`: passed"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(run_file(&env, "iteration-001.verifier.system.md").contains("<verify-fail>"));

@@ -116,7 +116,6 @@ pub(super) const NOT_SHOWN: &[(&str, &str)] = &[
     ("approve it without asking: ralph trust --yes", "needs a terminal: `trusting`"),
     ("the repository is not trusted; nothing was started", "needs a terminal: `trusting`"),
     ("review the files, then approve them: ralph trust", "needs a terminal: `trusting`"),
-    ("nothing was applied", "needs a terminal: `features::terminal`"),
     (
         "to apply them later: ralph feature build {} --apply",
         "needs a terminal: `features::terminal`",
