@@ -207,7 +207,7 @@ fn agreed(
         }
         Typed::Interrupted => {
             context.out.note("");
-            Err(CliError::new(Exit::Cancelled, "nothing was applied")
+            Err(CliError::new(Exit::Cancelled, "the proposed tasks were not applied")
                 .hint(format!("to apply them later: ralph feature build {} --apply", args.name)))
         }
     }
