@@ -8,7 +8,6 @@
 mod proof;
 mod story;
 
-use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use clap::Args;
@@ -41,9 +40,7 @@ pub(crate) fn cmd_demo(args: &DemoArgs, context: &mut Context<'_>) -> Done {
     let watch = Stopwatch::start();
     let folder = tempfile::Builder::new().prefix("ralph-demo-").tempdir()?;
     let repo = folder.path().join("greet");
-    // On a terminal the demo pauses between steps, so that you can follow it.
-    let unhurried = io::stdout().is_terminal() && io::stderr().is_terminal();
-    story::prepare(folder.path(), &repo, unhurried)?;
+    story::prepare(folder.path(), &repo)?;
     let mut demo = Demo { folder: folder.path(), repo: &repo, context };
     let shown = demo.show();
     if args.keep {

@@ -90,10 +90,10 @@ pub(super) fn user_config(folder: &Path) -> PathBuf {
 }
 
 /// Creates the repository and writes the agent's script.
-pub(super) fn prepare(folder: &Path, repo: &Path, unhurried: bool) -> Done {
+pub(super) fn prepare(folder: &Path, repo: &Path) -> Done {
     std::fs::create_dir(repo)?;
     let cassette = folder.join("agent.jsonl");
-    std::fs::write(&cassette, text(&sessions(unhurried)))?;
+    std::fs::write(&cassette, text(&sessions()))?;
     // The path may contain any character; a JSON string is also a TOML string.
     let path = serde_json::to_string(&cassette.display().to_string()).map_err(io)?;
     // A repository must not choose the program that runs.
@@ -130,15 +130,9 @@ fn text(steps: &[Value]) -> String {
 
 /// Five sessions, four of them verified. The second forgets the README, which a gate reports to the third; the
 /// fourth forgets the exit code, which the verifier reports to the fifth.
-fn sessions(unhurried: bool) -> Vec<Value> {
+fn sessions() -> Vec<Value> {
     let mut steps = Vec::new();
-    let mut step = |step: Value| {
-        // The agent waits a little between steps, so that the user can read along.
-        if unhurried && step["do"] != "session" && step["do"] != "usage" {
-            steps.push(json!({"do": "sleep", "ms": 170}));
-        }
-        steps.push(step);
-    };
+    let mut step = |step: Value| steps.push(step);
     let say = |text: &str| json!({"do": "say", "text": text});
     let write = |path: &str, text: &str| json!({"do": "write", "path": path, "text": text});
     let run = |words: &[&str]| json!({"do": "run", "argv": words});
