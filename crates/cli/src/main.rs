@@ -1,26 +1,5 @@
-//! `ralph`: the binary. Arguments in, exit code out; everything else is in the modules.
-
-mod app;
-mod attach;
-mod commands;
-pub mod config;
-mod environment;
-mod error;
-mod error_codes;
-mod exit_codes;
-mod history;
-mod launch;
-mod output;
-mod session_requests;
-mod status_query;
-mod subprocess_entry;
-mod trust;
-mod wiring;
+//! The program `ralph`. All of it is in the library, so that cargo compiles it beside its dependencies.
 
 fn main() -> std::process::ExitCode {
-    let environment = environment::Environment::read();
-    match subprocess_entry::run(&environment) {
-        Some(code) => code,
-        None => app::run(&environment).into(),
-    }
+    ralph_cli::main()
 }

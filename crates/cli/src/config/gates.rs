@@ -35,7 +35,7 @@ const JUDGES: [&str; 6] = [VERIFIER, PROTECTED, FORBIDDEN, WEAKENED, MERGE, CHAN
 
 /// A command that must succeed before work counts as done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gate {
+pub(crate) struct Gate {
     /// Its name, unique among the gates.
     pub name: String,
     /// The shell command.
@@ -45,12 +45,12 @@ pub struct Gate {
 
 impl Gate {
     /// How long the command may run, if the gate has a timeout.
-    pub fn timeout(&self) -> Option<Duration> {
+    pub(crate) fn timeout(&self) -> Option<Duration> {
         self.timeout.as_deref().and_then(value::duration)
     }
 
     /// The same, as it was written.
-    pub fn timeout_text(&self) -> Option<&str> {
+    pub(crate) fn timeout_text(&self) -> Option<&str> {
         self.timeout.as_deref()
     }
 }

@@ -40,7 +40,7 @@ const LEVELS: [(&str, u8); 8] = [
 
 /// Everything the configuration is made from, already read.
 #[derive(Debug, Clone, Default)]
-pub struct Sources {
+pub(crate) struct Sources {
     /// The user's file: the name to show for it, and its text.
     pub user: Option<(PathBuf, String)>,
     /// The repo's file, likewise.
@@ -57,7 +57,7 @@ pub struct Sources {
 
 /// The settings from the flags of a command: `--budget 5` is `budget.usd = 5`. Later ones win.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Flags {
+pub(crate) struct Flags {
     settings: Vec<Flag>,
     /// `--trust`, which is not a setting: it applies to this call and this repository.
     pub trust: bool,
@@ -73,26 +73,31 @@ struct Flag {
 
 impl Flags {
     /// Sets `key` to this value, written as for `--set`, on behalf of the flag `name`.
-    pub fn set<T>(&mut self, name: &'static str, key: Key<T>, value: impl ToString) {
+    pub(crate) fn set<T>(&mut self, name: &'static str, key: Key<T>, value: impl ToString) {
         self.settings.push(Flag { name, key: key.name(), value: value.to_string() });
     }
 
     /// The same for an optional flag.
-    pub fn given<T>(&mut self, name: &'static str, key: Key<T>, value: Option<impl ToString>) {
+    pub(crate) fn given<T>(
+        &mut self,
+        name: &'static str,
+        key: Key<T>,
+        value: Option<impl ToString>,
+    ) {
         if let Some(value) = value {
             self.set(name, key, value);
         }
     }
 
     /// The first flag among them, as it is written.
-    pub fn first(&self) -> Option<&'static str> {
+    pub(crate) fn first(&self) -> Option<&'static str> {
         self.settings.first().map(|flag| flag.name).or(self.trust.then_some("--trust"))
     }
 }
 
 /// A configuration with its warnings.
 #[derive(Debug, Clone)]
-pub struct Loaded {
+pub(crate) struct Loaded {
     /// The configuration.
     pub config: Config,
     /// In the order of the layers, and within a file in the order of its lines.
@@ -101,7 +106,7 @@ pub struct Loaded {
 
 impl Config {
     /// Merges the sources over the defaults: user file, repo file, environment, flags.
-    pub fn load(sources: Sources) -> Result<Loaded, ConfigError> {
+    pub(crate) fn load(sources: Sources) -> Result<Loaded, ConfigError> {
         let mut config = Self::default();
         let mut warnings = Vec::new();
         if let Some((path, text)) = &sources.user {

@@ -37,18 +37,18 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use gates::Gate;
-pub use layers::{Flags, Loaded, Sources};
+#[cfg(test)]
+use self::{setting_kind::SettingKind, settings::SETTINGS, value::Lit};
+pub(crate) use layers::{Flags, Loaded, Sources};
 pub(crate) use names::words_of;
-pub use position::{ConfigError, FilePosition, Warning};
-pub use presets::{PRESETS, Preset, Retries, retry_limit};
+pub(crate) use position::ConfigError;
+pub(crate) use presets::{PRESETS, Preset, Retries, retry_limit};
 pub(crate) use reference::described_keys;
-pub use reference::{reference_markdown, schema};
-pub use resolved::{Config, Entry, Origin};
-pub use setting_kind::SettingKind;
-pub use settings::{AGENTS, DEFAULTS, Reach, SETTINGS, Setting, key};
+pub(crate) use reference::{reference_markdown, schema};
+pub(crate) use resolved::{Config, Origin};
+pub(crate) use settings::{AGENTS, DEFAULTS, Reach, Setting, key};
 pub(crate) use show::{entry_json, entry_line};
-pub use show::{show, show_json};
-pub use typed::{Amount, Flag, Key, List, OrPreset, Size, Text, Time, Typed, Whole};
-pub use value::{Lit, View, duration};
+pub(crate) use show::{show, show_json};
+pub(crate) use typed::{Key, List, OrPreset, Text, Whole};
+pub(crate) use value::{View, duration};
 pub(crate) use write::{known, set, unset};

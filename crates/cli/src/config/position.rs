@@ -8,7 +8,7 @@ use super::value::hidden;
 
 /// A place in a file. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FilePosition {
+pub(crate) struct FilePosition {
     /// The file, as it is shown to the user.
     pub path: PathBuf,
     /// The line.
@@ -25,7 +25,7 @@ impl fmt::Display for FilePosition {
 
 /// Something in the configuration that does not stop ralph.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
+pub(crate) struct Warning {
     /// One sentence.
     pub message: String,
     /// Where, if it is about a file.
@@ -44,7 +44,7 @@ impl fmt::Display for Warning {
 /// Why the configuration cannot be used. Displays as one sentence and, if it is about a file, the
 /// line with a caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigError {
+pub(crate) struct ConfigError {
     message: String,
     excerpt: Option<Excerpt>,
     /// It is about a flag.
@@ -78,18 +78,13 @@ impl ConfigError {
     }
 
     /// Whether it is about an argument of the call.
-    pub fn is_usage(&self) -> bool {
+    pub(crate) fn is_usage(&self) -> bool {
         self.usage
     }
 
     /// The sentence alone.
-    pub fn message(&self) -> &str {
+    pub(crate) fn message(&self) -> &str {
         &self.message
-    }
-
-    /// Where it is, if it is about a file.
-    pub fn place(&self) -> Option<&FilePosition> {
-        self.excerpt.as_ref().map(|excerpt| &excerpt.place)
     }
 }
 

@@ -7,7 +7,7 @@ use super::value::View;
 
 /// How often ralph retries a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Retries {
+pub(crate) enum Retries {
     /// This many times.
     AtMost(u32),
     /// Without a limit.
@@ -22,7 +22,7 @@ impl Default for Retries {
 
 /// The values of a preset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Preset {
+pub(crate) struct Preset {
     /// Its name.
     pub name: &'static str,
     /// Another name for it.
@@ -62,7 +62,7 @@ pub struct Preset {
 }
 
 /// All presets.
-pub const PRESETS: [Preset; 5] = [
+pub(crate) const PRESETS: [Preset; 5] = [
     Preset {
         name: "branches",
         alias: None,
@@ -167,7 +167,7 @@ pub const PRESETS: [Preset; 5] = [
 
 impl Preset {
     /// The preset with this name. `auto` is none: the plan decides.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
         PRESETS.iter().find(|preset| preset.name == name || preset.alias == Some(name))
     }
 
@@ -200,7 +200,7 @@ impl Preset {
 
 /// How often ralph retries a task: `loop.max_retries`, or the preset's value. `auto` counts as `dag`, which is the
 /// default preset for the task database.
-pub fn retry_limit(config: &Config) -> Retries {
+pub(crate) fn retry_limit(config: &Config) -> Retries {
     let by_preset = || Preset::named(config.get(key::PRESET)).map(|preset| preset.max_retries);
     config.get(key::LOOP_MAX_RETRIES).or_else(by_preset).unwrap_or_default()
 }

@@ -8,7 +8,7 @@ use super::setting_kind::SettingKind;
 use super::settings::{AGENTS, ALIASES, DEFAULTS, PLACEHOLDER, Reach, SETTINGS, Setting};
 
 /// The JSON Schema of `ralph.toml`, draft 2020-12.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     let comments = comments();
     let mut root = object();
     for (key, setting) in names::keys() {
@@ -29,7 +29,7 @@ pub fn schema() -> String {
 }
 
 /// The reference of all settings as a markdown page.
-pub fn reference_markdown() -> String {
+pub(crate) fn reference_markdown() -> String {
     let comments = comments();
     let mut page = String::from(
         "# Settings\n\n\

@@ -14,7 +14,7 @@ use super::value::{Given, Value, View};
 
 /// Where a value comes from. Displays as the place where you can change it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub(crate) enum Origin {
     /// It is not set.
     Default,
     /// It is not set, or set to "preset": this preset decides.
@@ -33,7 +33,7 @@ pub enum Origin {
 
 impl Origin {
     /// The layer, in one word.
-    pub const fn layer(&self) -> &'static str {
+    pub(crate) const fn layer(&self) -> &'static str {
         match self {
             Self::Default => "default",
             Self::Preset(_) => "preset",
@@ -63,7 +63,7 @@ impl fmt::Display for Origin {
 
 /// The configuration of one run.
 #[derive(Debug, Clone, Default)]
-pub struct Config {
+pub(crate) struct Config {
     /// Only values that are set: defaults stay in the table.
     pub(super) held: BTreeMap<String, (Value, Origin)>,
     pub(super) gates: Option<(Vec<Gate>, Origin)>,
@@ -71,7 +71,7 @@ pub struct Config {
 
 /// One setting with its value.
 #[derive(Debug, Clone)]
-pub struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     /// The key, with the agent's name in it where the table has `<agent>`.
     pub key: Cow<'static, str>,
     /// The value.
@@ -82,7 +82,7 @@ pub struct Entry<'a> {
 
 impl Config {
     /// The value of a setting. An unknown key is a mistake in ralph, and reads as empty text.
-    pub fn view(&self, key: &str) -> View<'_> {
+    pub(crate) fn view(&self, key: &str) -> View<'_> {
         if let Some((value, _)) = self.held.get(key) {
             return value.view();
         }
@@ -92,12 +92,12 @@ impl Config {
     }
 
     /// The value of a setting, as its row types it.
-    pub fn get<T: Typed>(&self, key: Key<T>) -> T::Value<'_> {
+    pub(crate) fn get<T: Typed>(&self, key: Key<T>) -> T::Value<'_> {
         self.read::<T>(key.name())
     }
 
     /// The value of a setting that each of [`AGENTS`](super::AGENTS) has.
-    pub fn get_for<T: Typed>(&self, key: Key<T>, agent: &str) -> T::Value<'_> {
+    pub(crate) fn get_for<T: Typed>(&self, key: Key<T>, agent: &str) -> T::Value<'_> {
         self.read::<T>(&key.name().replace(PLACEHOLDER, agent))
     }
 
@@ -108,17 +108,17 @@ impl Config {
     }
 
     /// The gates, in the order in which they run.
-    pub fn gates(&self) -> &[Gate] {
+    pub(crate) fn gates(&self) -> &[Gate] {
         self.gates.as_ref().map_or(&[], |(gates, _)| gates)
     }
 
     /// Where the gates come from.
-    pub fn gates_origin(&self) -> &Origin {
+    pub(crate) fn gates_origin(&self) -> &Origin {
         self.gates.as_ref().map_or(&Origin::Default, |(_, origin)| origin)
     }
 
     /// Where the value of a setting comes from.
-    pub fn origin<T>(&self, key: Key<T>) -> &Origin {
+    pub(crate) fn origin<T>(&self, key: Key<T>) -> &Origin {
         self.origin_of(key.name())
     }
 
@@ -128,17 +128,17 @@ impl Config {
     }
 
     /// Whether it is set.
-    pub fn is_set<T>(&self, key: Key<T>) -> bool {
+    pub(crate) fn is_set<T>(&self, key: Key<T>) -> bool {
         *self.origin(key) != Origin::Default
     }
 
     /// Whether a flag of this call sets it.
-    pub fn by_flag<T>(&self, key: Key<T>) -> bool {
+    pub(crate) fn by_flag<T>(&self, key: Key<T>) -> bool {
         matches!(self.origin(key), Origin::Flag(_))
     }
 
     /// The settings from the flags of this call, or of the run that it resumes; written as for `--set`.
-    pub fn asked_for(&self) -> BTreeMap<String, String> {
+    pub(crate) fn asked_for(&self) -> BTreeMap<String, String> {
         let asked = |origin: &Origin| matches!(origin, Origin::Flag(_) | Origin::Resumed);
         let asked = self.held.iter().filter(|(_, (_, origin))| asked(origin));
         asked.map(|(key, (value, _))| (key.clone(), value.view().plain())).collect()
@@ -146,7 +146,12 @@ impl Config {
 
     /// Why ralph ignores a setting of an interrupted run: no reason if a flag of this call overrides it, and a sentence
     /// if it would loosen the user's protection. `trusted`: no session could write the record.
-    pub fn refuses_resumed(&self, key: &str, text: &str, trusted: bool) -> Option<Option<String>> {
+    pub(crate) fn refuses_resumed(
+        &self,
+        key: &str,
+        text: &str,
+        trusted: bool,
+    ) -> Option<Option<String>> {
         if matches!(self.origin_of(key), Origin::Flag(_)) {
             return Some(None);
         }
@@ -176,7 +181,7 @@ impl Config {
     }
 
     /// Every setting with its value, in the order of the table.
-    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         names::keys().map(|(key, _)| {
             let value = self.view(&key);
             let origin = self.origin_of(&key).clone();
@@ -185,12 +190,12 @@ impl Config {
     }
 
     /// The same for a run with this preset: a setting that is "preset" has its value.
-    pub fn entries_with(&self, preset: &'static Preset) -> impl Iterator<Item = Entry<'_>> {
+    pub(crate) fn entries_with(&self, preset: &'static Preset) -> impl Iterator<Item = Entry<'_>> {
         names::keys().map(move |(key, _)| self.entry_with(key, preset))
     }
 
     /// One of them.
-    pub fn entry_with(&self, key: Cow<'static, str>, preset: &'static Preset) -> Entry<'_> {
+    pub(crate) fn entry_with(&self, key: Cow<'static, str>, preset: &'static Preset) -> Entry<'_> {
         let value = self.view(&key);
         if value == View::Text("preset")
             && let Some(value) = preset.value_of(&key)

@@ -10,7 +10,7 @@ use super::value::{self, Given, Value};
 
 /// Which values a setting accepts.
 #[derive(Debug, Clone, Copy)]
-pub enum SettingKind {
+pub(crate) enum SettingKind {
     /// Yes or no.
     Bool,
     /// A whole number in a range.

@@ -6,10 +6,10 @@ use super::typed::{Amount, Flag, Key, List, OrPreset, Size, Text, Time, Whole};
 use super::value::{Given, Lit, Value};
 
 /// The commented reference of all settings, for users to read and copy from.
-pub const DEFAULTS: &str = include_str!("defaults.toml");
+pub(crate) const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// The agents that stand for `<agent>` in a key.
-pub const AGENTS: [&str; 1] = ["claude"];
+pub(crate) const AGENTS: [&str; 1] = ["claude"];
 
 /// The segment of a key that stands for each of [`AGENTS`].
 pub(super) const PLACEHOLDER: &str = "<agent>";
@@ -30,7 +30,7 @@ const SPELLINGS: [(&str, &str, &str); 6] = [
 
 /// One setting.
 #[derive(Debug, Clone, Copy)]
-pub struct Setting {
+pub(crate) struct Setting {
     /// The dotted key, as in `loop.jobs`. One segment may be `<agent>`.
     pub key: &'static str,
     /// Which values it accepts.
@@ -44,7 +44,7 @@ pub struct Setting {
 /// What the repo's own file may do with a setting. A repo is not always the user's own work, so
 /// its file cannot loosen what protects the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub(crate) enum Reach {
     /// Every layer may set it.
     Anywhere,
     /// The repo's file may not.
@@ -112,14 +112,13 @@ const fn guarded(key: &'static str, kind: SettingKind, default: Lit, reach: Reac
 macro_rules! settings {
     ($($name:ident: $type:ty = $row:expr;)*) => {
         /// Every setting, in the order in which they are shown.
-        pub static SETTINGS: &[Setting] = &[$($row),*];
+        pub(super) static SETTINGS: &[Setting] = &[$($row),*];
 
         /// The settings by name and type.
-        pub mod key {
+        pub(crate) mod key {
             use super::*;
 
-            $(#[expect(missing_docs, reason = "the row says it")]
-            pub const $name: Key<$type> = {
+            $(pub(crate) const $name: Key<$type> = {
                 const ROW: Setting = $row;
                 Key::new(ROW.key)
             };)*
@@ -263,7 +262,7 @@ settings! {
 
 impl Setting {
     /// The key without its last segment; empty for a setting outside any section.
-    pub fn section(&self) -> &'static str {
+    pub(crate) fn section(&self) -> &'static str {
         self.key.rsplit_once('.').map_or("", |(section, _)| section)
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn entry_json(entry: &Entry<'_>) -> serde_json::Value {
 }
 
 /// All settings and gates, as text. Settings that the preset decides have its values.
-pub fn show(config: &Config, preset: &'static Preset) -> String {
+pub(crate) fn show(config: &Config, preset: &'static Preset) -> String {
     let mut rows: Vec<(String, String, String)> = config
         .entries_with(preset)
         .map(|entry| (entry.key.to_string(), entry.value.to_string(), entry.origin.to_string()))
@@ -53,7 +53,7 @@ pub fn show(config: &Config, preset: &'static Preset) -> String {
 }
 
 /// The same as a JSON object.
-pub fn show_json(config: &Config, preset: &'static Preset) -> serde_json::Value {
+pub(crate) fn show_json(config: &Config, preset: &'static Preset) -> serde_json::Value {
     let mut all = Map::new();
     for entry in config.entries_with(preset) {
         all.insert(entry.key.to_string(), entry_json(&entry));

@@ -8,7 +8,7 @@ use super::presets::Retries;
 use super::value::{self, View};
 
 /// The name of a setting whose value is a `T`. A name that contains `<agent>` stands for one setting per agent.
-pub struct Key<T> {
+pub(crate) struct Key<T> {
     name: &'static str,
     value: PhantomData<fn() -> T>,
 }
@@ -28,13 +28,13 @@ impl<T> Key<T> {
     }
 
     /// The dotted name.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         self.name
     }
 }
 
 /// How the value of a setting is read.
-pub trait Typed {
+pub(crate) trait Typed {
     /// The type that code reads.
     type Value<'a>: Default;
 
@@ -43,21 +43,21 @@ pub trait Typed {
 }
 
 /// Text, a path, or the word of a choice.
-pub struct Text;
+pub(crate) struct Text;
 /// A whole number.
-pub struct Whole;
+pub(crate) struct Whole;
 /// A number with a fraction.
-pub struct Amount;
+pub(crate) struct Amount;
 /// True or false.
-pub struct Flag;
+pub(crate) struct Flag;
 /// A list of texts.
-pub struct List;
+pub(crate) struct List;
 /// A length of time; none if it is `""`.
-pub struct Time;
+pub(crate) struct Time;
 /// A number of bytes; none if it is `""`.
-pub struct Size;
+pub(crate) struct Size;
 /// A `T`, or nothing if the preset decides.
-pub struct OrPreset<T>(PhantomData<T>);
+pub(crate) struct OrPreset<T>(PhantomData<T>);
 
 impl Typed for Text {
     type Value<'a> = &'a str;

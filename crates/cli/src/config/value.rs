@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// A default in the table of settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Lit {
+pub(crate) enum Lit {
     /// Yes or no.
     Bool(bool),
     /// A whole number.
@@ -20,7 +20,7 @@ pub enum Lit {
 
 impl Lit {
     /// The same value to read.
-    pub fn view(&self) -> View<'static> {
+    pub(crate) fn view(&self) -> View<'static> {
         match *self {
             Self::Bool(value) => View::Bool(value),
             Self::Whole(value) => View::Whole(value),
@@ -55,7 +55,7 @@ impl Value {
 
 /// A value to read, set or default. It displays as TOML, on one line.
 #[derive(Debug, Clone, PartialEq)]
-pub enum View<'a> {
+pub(crate) enum View<'a> {
     /// Yes or no.
     Bool(bool),
     /// A whole number.
@@ -70,7 +70,7 @@ pub enum View<'a> {
 
 impl View<'_> {
     /// The same value as JSON.
-    pub fn to_json(&self) -> serde_json::Value {
+    pub(crate) fn to_json(&self) -> serde_json::Value {
         match self {
             Self::Bool(value) => (*value).into(),
             Self::Whole(value) => (*value).into(),
@@ -83,7 +83,7 @@ impl View<'_> {
 
 impl View<'_> {
     /// The same value as it is written for `--set`.
-    pub fn plain(&self) -> String {
+    pub(crate) fn plain(&self) -> String {
         match self {
             Self::Text(text) => (*text).to_owned(),
             other => other.to_string(),
@@ -165,7 +165,7 @@ impl fmt::Display for Given<'_> {
 }
 
 /// Reads `15m`, `1h 30m` or `500ms`: whole numbers with units, the largest first.
-pub fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total: u64 = 0;
     let mut above = u64::MAX;

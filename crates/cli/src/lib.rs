@@ -1,0 +1,27 @@
+//! `ralph`: arguments in, exit code out; everything else is in the modules.
+
+mod app;
+mod attach;
+mod commands;
+mod config;
+mod environment;
+mod error;
+mod error_codes;
+mod exit_codes;
+mod history;
+mod launch;
+mod output;
+mod session_requests;
+mod status_query;
+mod subprocess_entry;
+mod trust;
+mod wiring;
+
+/// Does what the arguments of this process say.
+pub fn main() -> std::process::ExitCode {
+    let environment = environment::Environment::read();
+    match subprocess_entry::run(&environment) {
+        Some(code) => code,
+        None => app::run(&environment).into(),
+    }
+}
