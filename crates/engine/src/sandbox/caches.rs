@@ -2,6 +2,7 @@
 //! one for its gates and verifiers, which no session sees. Nothing that a session writes to its caches is used
 //! outside of a session.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -18,7 +19,7 @@ const MOST: u64 = 512 << 20;
 pub(super) const NOTHING: &str = ".nothing";
 /// The folder for temporary files, where a sandbox has no `/tmp` of its own.
 pub(super) const TEMPORARY: &str = "tmp";
-/// Says that a folder was seeded.
+/// Lists the caches that were seeded, a line each; ralph 0.1 left it empty once all were.
 const SEEDED: &str = ".seeded";
 /// The caches of gates and verifiers.
 const JUDGES: &str = "judges";
@@ -45,18 +46,41 @@ const VARIABLES: [(&str, &str); 9] = [
     ("UV_CACHE_DIR", "xdg/uv"),
 ];
 
-/// What is copied: the variable that names the user's folder, its default place below the home, the part of it,
-/// and the target folder.
-const SEEDS: [(&str, &str, &str, &str); 8] = [
-    ("CARGO_HOME", ".cargo", "registry/index", "cargo"),
-    ("CARGO_HOME", ".cargo", "registry/cache", "cargo"),
-    ("CARGO_HOME", ".cargo", "git/db", "cargo"),
-    ("npm_config_cache", ".npm", "_cacache", "xdg/npm"),
-    ("PIP_CACHE_DIR", ".cache/pip", "", "xdg/pip"),
-    ("GOMODCACHE", "go/pkg/mod", "cache/download", "xdg/go-mod"),
-    ("UV_CACHE_DIR", ".cache/uv", "", "xdg/uv"),
-    ("YARN_CACHE_FOLDER", ".cache/yarn", "", "xdg/yarn"),
+/// A cache of the user that is copied where the repository uses its tool.
+struct Seed {
+    /// Files that show that the repository uses the tool.
+    manifests: &'static [&'static str],
+    /// The variable that names the user's folder, and its place below the home without it.
+    source: (&'static str, &'static str),
+    /// The part of the user's folder that is copied, and the folders of that part.
+    part: (&'static str, &'static [&'static str]),
+    /// Where it goes: a folder directly in one of [`FOLDERS`].
+    to: &'static str,
+}
+
+const CARGO: &[&str] = &["Cargo.toml"];
+const NODE: &[&str] = &["package.json"];
+const PYTHON: &[&str] =
+    &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "uv.lock", "Pipfile"];
+const GO: &[&str] = &["go.mod", "go.work"];
+
+// One line per cache reads as a table, so rustfmt must not wrap it.
+#[rustfmt::skip]
+const SEEDS: [Seed; 7] = [
+    Seed { manifests: CARGO, source: ("CARGO_HOME", ".cargo"), part: ("registry", &["index", "cache"]), to: "cargo/registry" },
+    Seed { manifests: CARGO, source: ("CARGO_HOME", ".cargo"), part: ("git", &["db"]), to: "cargo/git" },
+    Seed { manifests: NODE, source: ("npm_config_cache", ".npm"), part: ("", &["_cacache"]), to: "xdg/npm" },
+    Seed { manifests: NODE, source: ("YARN_CACHE_FOLDER", ".cache/yarn"), part: ("", &[""]), to: "xdg/yarn" },
+    Seed { manifests: PYTHON, source: ("PIP_CACHE_DIR", ".cache/pip"), part: ("", &[""]), to: "xdg/pip" },
+    Seed { manifests: PYTHON, source: ("UV_CACHE_DIR", ".cache/uv"), part: ("", &[""]), to: "xdg/uv" },
+    Seed { manifests: GO, source: ("GOMODCACHE", "go/pkg/mod"), part: ("", &["cache/download"]), to: "xdg/go-mod" },
 ];
+
+/// Folders that hold the manifests of other projects.
+const FOREIGN: [&str; 4] = ["node_modules", "target", "vendor", "venv"];
+/// How deep manifests are looked for, and in how many folders at most.
+const DEEPEST: usize = 3;
+const MOST_FOLDERS: usize = 500;
 
 /// Settings that are copied each time: where packages come from.
 const SETTINGS: [(&str, &str, &str, &str); 2] =
@@ -79,6 +103,11 @@ const DECIDING: [(&str, &str); 9] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caches {
     folder: PathBuf,
+    /// Where the project is looked through for the tools that it uses; `None` for the caches of gates and
+    /// verifiers, which hold the same tools as `sessions`.
+    root: Option<PathBuf>,
+    /// The folder of the sessions' caches.
+    sessions: PathBuf,
 }
 
 impl Caches {
@@ -88,7 +117,7 @@ impl Caches {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
         let name: String = name.chars().take(40).map(plain).collect();
         let folder = cache_home.join("ralph").join(format!("{name}-{}", project_key(root)));
-        Self { folder }
+        Self { sessions: folder.clone(), folder, root: Some(root.to_owned()) }
     }
 
     /// Where they are.
@@ -98,12 +127,12 @@ impl Caches {
 
     /// Those of gates and verifiers.
     pub(super) fn of_judges(&self) -> Self {
-        Self { folder: self.folder.join(JUDGES) }
+        self.of_judges_at(&self.folder.join(JUDGES))
     }
 
     /// Those in a folder that [`Caches::fresh`] made.
-    pub(super) fn at(folder: &Path) -> Self {
-        Self { folder: folder.to_owned() }
+    pub(super) fn of_judges_at(&self, folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), root: None, sessions: self.sessions.clone() }
     }
 
     /// An empty folder that sessions do not see; it is removed when the value is dropped.
@@ -163,8 +192,8 @@ impl Caches {
         }
     }
 
-    /// Creates the folders, and copies the user's caches into them, once. Caches that are too large or
-    /// unreadable are left out and reported.
+    /// Creates the folders, and copies the user's cache of each tool that the repository uses, once. Caches
+    /// that are too large or unreadable are left out and reported.
     pub fn prepare(
         &self,
         home: Option<&Path>,
@@ -191,21 +220,49 @@ impl Caches {
                 left_out.push(format!("{} was not copied for sessions: {error}", from.display()));
             }
         }
-        let done = self.folder.join(SEEDED);
-        if done.exists() {
-            return Ok(left_out);
+        let seeded = seeded(&self.folder);
+        if seeded.is_none() {
+            // Never again: a session may have put a link in the place of any of them.
+            VARIABLES.iter().try_for_each(|(_, name)| make(&self.folder.join(name)))?;
         }
-        // Never again: a session may have put a link in the place of any of them.
-        VARIABLES.iter().try_for_each(|(_, name)| make(&self.folder.join(name)))?;
-        for (variable, below, part, to) in SEEDS {
-            let Some(from) = source(variable, below).map(|folder| folder.join(part)) else {
-                continue;
-            };
-            if !from.is_dir() || from.starts_with(&self.folder) {
-                continue;
-            }
+        let open = |seed: &&Seed| !seeded.as_ref().is_some_and(|seeded| seeded.has(seed));
+        let open = SEEDS.iter().filter(open).filter_map(|seed| {
+            let from = source(seed.source.0, seed.source.1)?.join(seed.part.0);
+            (from.is_dir() && !from.starts_with(&self.folder)).then_some((seed, from))
+        });
+        let open: Vec<_> = open.collect();
+        let used = match &self.root {
+            Some(root) if !open.is_empty() => manifests(root),
+            _ => BTreeSet::new(),
+        };
+        let of_sessions = self.root.is_none().then(|| self::seeded(&self.sessions)).flatten();
+        let is_used = |seed: &Seed| match &of_sessions {
+            Some(seeded) => seeded.has(seed),
+            None => seed.manifests.iter().any(|name| used.contains(*name)),
+        };
+        let (known, mut names) =
+            (seeded.is_some(), seeded.map_or_else(|| "\n".to_owned(), |seeded| seeded.0));
+        let before = names.len();
+        for (seed, from) in open.into_iter().filter(|(seed, _)| is_used(seed)) {
+            left_out.extend(self.copy_seed(seed, &from)?);
+            names.push_str(&format!("{}\n", seed.to));
+        }
+        if !known || names.len() > before {
+            std::fs::write(self.folder.join(SEEDED), names)?;
+        }
+        Ok(left_out)
+    }
+
+    /// Copies one cache, all or nothing, and says what was left out. Sessions may have used the folder before:
+    /// nothing is written through it, and a cache that has contents stays.
+    fn copy_seed(&self, seed: &Seed, from: &Path) -> io::Result<Vec<String>> {
+        let mut left_out = Vec::new();
+        let copy = self.fresh()?;
+        for folder in seed.part.1 {
+            let from = from.join(folder);
             match size(&from, MOST) {
-                Some(_) => copy_all(&from, &self.folder.join(to).join(part))?,
+                _ if !from.is_dir() => {}
+                Some(_) => copy_all(&from, &copy.path().join("copy").join(folder))?,
                 None => left_out.push(format!(
                     "{} is larger than {} MiB and was not copied for sessions",
                     from.display(),
@@ -213,7 +270,8 @@ impl Caches {
                 )),
             }
         }
-        std::fs::write(done, "")?;
+        // Fails where the cache has contents already, or a session left a link in its place.
+        let _ = std::fs::rename(copy.path().join("copy"), self.folder.join(seed.to));
         Ok(left_out)
     }
 
@@ -243,6 +301,46 @@ impl Caches {
         };
         VARIABLES.iter().map(one).collect()
     }
+}
+
+/// The caches that a folder was seeded with.
+struct Seeded(String);
+
+impl Seeded {
+    fn has(&self, seed: &Seed) -> bool {
+        self.0.is_empty() || self.0.lines().any(|line| line == seed.to)
+    }
+}
+
+/// What the folder was seeded with; `None` before the first time.
+fn seeded(folder: &Path) -> Option<Seeded> {
+    std::fs::read_to_string(folder.join(SEEDED)).ok().map(Seeded)
+}
+
+/// The names of the manifests in a project, without those of its dependencies.
+fn manifests(root: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut folders = VecDeque::from([(root.to_owned(), 1)]);
+    let mut left = MOST_FOLDERS;
+    while let Some((folder, depth)) = folders.pop_front() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if !is_folder {
+                if SEEDS.iter().any(|seed| seed.manifests.contains(&name.as_str())) {
+                    found.insert(name);
+                }
+            } else if depth < DEEPEST
+                && left > 0
+                && !name.starts_with('.')
+                && !FOREIGN.contains(&name.as_str())
+            {
+                left -= 1;
+                folders.push_back((entry.path(), depth + 1));
+            }
+        }
+    }
+    found
 }
 
 fn remove(path: &Path) -> io::Result<()> {
@@ -305,6 +403,7 @@ mod tests {
         std::fs::write(index.join("a"), "1").unwrap();
         std::fs::write(home.join(".cargo/config.toml"), "n = 1\ntoken = \"t\"\n").unwrap();
         std::fs::write(home.join(".cargo/credentials.toml"), "secret").unwrap();
+        std::fs::write(folder.path().join("Cargo.toml"), "").unwrap();
         let caches = Caches::of(&folder.path().join("cache"), folder.path());
         assert!(caches.prepare(Some(&home), &[]).unwrap().is_empty());
         let own = caches.of_name("cargo");
@@ -320,6 +419,48 @@ mod tests {
         assert!(!own.join("registry/index/x/b").exists());
         assert_eq!(std::fs::read_to_string(own.join("config.toml")).unwrap(), "n = 2\n");
         assert_eq!(std::fs::read_to_string(home.join(".profile")).unwrap(), "mine");
+    }
+
+    #[test]
+    fn a_cache_is_copied_only_where_the_repository_uses_its_tool() {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, root) = (folder.path().join("home"), folder.path().join("repo"));
+        for cache in
+            [".cargo/registry/cache", ".npm/_cacache", ".cache/pip", "go/pkg/mod/cache/download"]
+        {
+            std::fs::create_dir_all(home.join(cache)).unwrap();
+            std::fs::write(home.join(cache).join("a"), "mine").unwrap();
+        }
+        std::fs::create_dir_all(root.join("services/api")).unwrap();
+        std::fs::create_dir_all(root.join("node_modules/dependency")).unwrap();
+        std::fs::write(root.join("services/api/go.mod"), "").unwrap();
+        std::fs::write(root.join("node_modules/dependency/package.json"), "").unwrap();
+        let caches = Caches::of(&folder.path().join("cache"), &root);
+        let judges = caches.of_judges();
+        let prepare = || {
+            caches.prepare(Some(&home), &[]).unwrap();
+            judges.prepare_for_judges(Some(&home), &[]).unwrap();
+        };
+        prepare();
+        let copied = |name: &str| [&caches, &judges].map(|caches| caches.of_name(name).exists());
+        assert_eq!(copied("xdg/go-mod/cache/download/a"), [true, true]);
+        for name in ["cargo/registry", "xdg/npm/_cacache", "xdg/pip/a"] {
+            assert_eq!(copied(name), [false, false], "{name}");
+        }
+
+        // A manifest that comes later has its cache copied at the next run. What sessions wrote there stays, and
+        // a link that one of them left leads nowhere.
+        for name in ["Cargo.toml", "package.json", "setup.py"] {
+            std::fs::write(root.join(name), "").unwrap();
+        }
+        std::fs::create_dir(caches.of_name("xdg/npm/warm")).unwrap();
+        std::fs::remove_dir(caches.of_name("xdg/pip")).unwrap();
+        std::os::unix::fs::symlink(folder.path(), caches.of_name("xdg/pip")).unwrap();
+        prepare();
+        assert_eq!(copied("cargo/registry/cache/a"), [true, true]);
+        assert_eq!(copied("xdg/npm/_cacache/a"), [false, true]);
+        assert!(caches.of_name("xdg/npm/warm").exists() && !folder.path().join("a").exists());
+        assert!(judges.of_name("xdg/pip/a").exists());
     }
 
     #[test]
@@ -353,6 +494,7 @@ mod tests {
         let index = home.join(".cargo/registry/index/x");
         std::fs::create_dir_all(&index).unwrap();
         std::fs::write(index.join("a"), "1").unwrap();
+        std::fs::write(folder.path().join("Cargo.toml"), "").unwrap();
         let caches = Caches::of(&folder.path().join("cache"), folder.path());
         caches.prepare(Some(&home), &[]).unwrap();
         std::fs::write(caches.of_name("cargo/registry/index/x/a"), "poisoned").unwrap();
@@ -384,9 +526,11 @@ mod tests {
         let home = folder.path().join("home");
         std::fs::create_dir_all(home.join(".npm/_cacache")).unwrap();
         std::fs::write(home.join(".npm/_cacache/a"), "1").unwrap();
+        std::fs::write(folder.path().join("package.json"), "").unwrap();
         let caches = Caches::of(&folder.path().join("cache"), folder.path());
+        caches.prepare(Some(&home), &[]).unwrap();
         let held = caches.fresh().unwrap();
-        let fresh = Caches::at(held.path());
+        let fresh = caches.of_judges_at(held.path());
         fresh.prepare_for_judges(Some(&home), &[]).unwrap();
         assert!(fresh.of_name("xdg/npm/_cacache/a").is_file());
         // What the setup command of a checkout installs is there for its gates.

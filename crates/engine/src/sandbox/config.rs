@@ -265,7 +265,7 @@ impl SandboxConfig {
     fn caches_of(&self, sandboxed: &SandboxedCommand) -> Caches {
         match &sandboxed.caches {
             _ if !sandboxed.kind.judges() => self.caches.clone(),
-            Some(fresh) => Caches::at(fresh),
+            Some(fresh) => self.caches.of_judges_at(fresh),
             None => self.caches.of_judges(),
         }
     }
