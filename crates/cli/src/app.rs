@@ -1,7 +1,7 @@
 //! The command line: which commands exist and which module runs each.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -201,12 +201,13 @@ fn ask_for_json(arguments: &[OsString]) -> bool {
 
 /// A mistake in the arguments as a line of JSON, with the same text.
 pub(crate) fn misread_json(error: &clap::Error, clean: impl Fn(&str) -> String) -> String {
-    let text = error.render().to_string();
+    let text = misread_text(error, false);
     let clean = |text: &str| clean(&printable(text));
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
     let message = clean(first.strip_prefix("error: ").unwrap_or(first));
-    let hint = clean(&lines.collect::<Vec<_>>().join("\n"));
+    let hints = lines.map(|line| line.strip_prefix("hint: ").unwrap_or(line));
+    let hint = clean(&hints.collect::<Vec<_>>().join("\n"));
     let error = ErrorJson {
         code: ErrorCode::Usage.as_str(),
         message: &message,
@@ -219,33 +220,42 @@ pub(crate) fn misread_json(error: &clap::Error, clean: impl Fn(&str) -> String) 
 
 /// Prints what is wrong with the arguments, or the help that they ask for.
 fn misread(error: &clap::Error, environment: &Environment) -> io::Result<()> {
-    let text = error.render().to_string();
-    let plain = without_jargon(&text);
-    let shown = printable(&plain);
+    if !error.use_stderr() {
+        return error.print().and_then(|()| io::stdout().flush());
+    }
     let secrets = Secrets::new(environment.secrets());
-    if error.use_stderr() && ask_for_json(&environment.arguments) {
+    if ask_for_json(&environment.arguments) {
         let line = misread_json(error, |text| secrets.redact(text).into_owned());
         return writeln!(io::stderr(), "{line}");
     }
+    let plain = misread_text(error, false);
+    let shown = printable(&plain);
     let clean = secrets.redact(&shown);
-    match clean == text {
-        true => error.print().and_then(|()| io::stdout().flush()),
+    let is_colored = io::stderr().is_terminal() && !environment.no_color;
+    match clean == plain && is_colored {
+        true => io::stderr().write_all(misread_text(error, true).as_bytes()),
         // Arguments may come from a script with untrusted input.
         false => io::stderr().write_all(clean.as_bytes()),
     }
 }
 
-/// Says in plain words what the standard library says about numbers.
-fn without_jargon(text: &str) -> String {
+/// What clap and the standard library say about the arguments, in our words.
+pub(crate) fn misread_text(error: &clap::Error, is_colored: bool) -> String {
+    let text = match is_colored {
+        true => error.render().ansi().to_string(),
+        false => error.render().to_string(),
+    };
     [
         ("invalid digit found in string", "it must be a whole number"),
         ("cannot parse integer from empty string", "it must be a whole number"),
         ("invalid float literal", "it must be a number"),
         ("cannot parse float from empty string", "it must be a number"),
         ("number too large to fit in target type", "the number is too large"),
+        ("\n  tip: ", "\n  hint: "),
+        ("mtip:\u{1b}", "mhint:\u{1b}"),
     ]
     .iter()
-    .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+    .fold(text, |text, (from, to)| text.replace(from, to))
 }
 
 fn dispatch(command: Option<Command>, context: &mut Context<'_>) -> Result<(), CliError> {

@@ -111,7 +111,7 @@ impl Environment {
         self.all.iter().filter(move |pair| named(pair)).map(|(_, value)| value.as_bytes())
     }
 
-    /// The name under which the user acts: `hand-` and the login name.
+    /// The name under which the user acts: `user-` and the login name.
     pub(crate) fn user_id(&self) -> AgentId {
         let login = self.user.as_deref().unwrap_or_default();
         let plain: String = login
@@ -119,7 +119,7 @@ impl Environment {
             .filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c))
             .take(40)
             .collect();
-        let name = if plain.is_empty() { "hand".to_owned() } else { format!("hand-{plain}") };
+        let name = if plain.is_empty() { "user".to_owned() } else { format!("user-{plain}") };
         // Both forms contain only characters that are valid in an id.
         AgentId::new(name.replace("..", ".")).unwrap_or_else(|_| unreachable_name())
     }
@@ -127,5 +127,5 @@ impl Environment {
 
 fn unreachable_name() -> AgentId {
     #[expect(clippy::expect_used, reason = "a constant that is an id")]
-    AgentId::new("hand").expect("hand is an id")
+    AgentId::new("user").expect("user is an id")
 }

@@ -67,11 +67,12 @@ fn unknown(name: &str, all: &[KeptRun]) -> CliError {
     }
     let near = nearest(name, all.iter().map(|kept| kept.run.as_str()), NAMED);
     let newest = || all.iter().take(NAMED).map(|kept| kept.run.as_str()).collect();
-    let (words, ids) = match near.is_empty() {
-        true => ("the newest are", newest()),
-        false => ("the nearest are", near),
+    let (which, ids) = match near.is_empty() {
+        true => ("newest", newest()),
+        false => ("nearest", near),
     };
-    CliError::failed(format!("there is no run {name} here; {words} {}", ids.join(", ")))
+    let verb = if ids.len() == 1 { "is" } else { "are" };
+    CliError::failed(format!("there is no run {name} here; the {which} {verb} {}", ids.join(", ")))
         .hint("see all runs: ralph runs")
 }
 

@@ -8,7 +8,7 @@ use ralph_engine::project::Project;
 use ralph_engine::socket::{Call, Reply, SessionIdentity, SessionRequestHandler};
 use ralph_ui::style::TextStyle;
 
-use crate::app::{GlobalArgs, answer_of, misread_json};
+use crate::app::{GlobalArgs, answer_of, misread_json, misread_text};
 use crate::commands::hook::HookEvent;
 use crate::commands::task::{TaskArgs, cmd_hook_for_session, cmd_task_for_session};
 use crate::config::Config;
@@ -109,14 +109,10 @@ impl SessionRequestHandler for TaskHandler {
         let argv = call.argv.iter().map(clean).collect();
         let call = &Call { argv, stdin: clean(&call.stdin), ..call.clone() };
         self.carry_out(identity, call).unwrap_or_else(|error| {
-            let rendered = error.render();
-            let text = match (
-                error.use_stderr() && call.argv.iter().any(|word| word == "--json"),
-                call.message_color,
-            ) {
-                (true, _) => misread_json(&error, str::to_owned) + "\n",
-                (false, true) => rendered.ansi().to_string(),
-                (false, false) => rendered.to_string(),
+            let as_json = error.use_stderr() && call.argv.iter().any(|word| word == "--json");
+            let text = match as_json {
+                true => misread_json(&error, str::to_owned) + "\n",
+                false => misread_text(&error, call.message_color),
             };
             match error.use_stderr() {
                 true => Reply { code: Exit::Usage.code(), out: String::new(), err: text },

@@ -13,6 +13,9 @@ use ralph_core::task::{Counts, RetryLimit, Status};
 use ralph_core::time::Timestamp;
 use ralph_core::view::Reporter;
 
+/// The model of every session.
+const MODEL: &str = "claude-sonnet-4-5";
+
 /// The events of a reporter.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "a few hundred of them, in tests")]
@@ -166,12 +169,14 @@ impl Tape {
             "/home/ann/shop/.ralph/logs/session-20261115-024500/iteration-{n:03}-{attempt}.ndjson"
         );
         self.later(40).fact(Fact::SessionStarted { slot, log }).later(900);
-        let model = "claude-sonnet-4-5".to_owned();
-        self.says(
-            slot,
-            AgentEvent::Started { model: Some(model.clone()), version: Some("2.1.0".into()) },
-        );
-        self.says(slot, AgentEvent::Message { model });
+        let (model, version) = (Some(MODEL.to_owned()), Some("2.1.0".to_owned()));
+        self.says(slot, AgentEvent::Started { model, version });
+        self.message(slot, Usage::default());
+    }
+
+    /// The agent begins a message, after it used this much.
+    pub(crate) fn message(&mut self, slot: SlotId, usage: Usage) {
+        self.says(slot, AgentEvent::Message { model: MODEL.to_owned(), usage });
     }
 
     /// The session ends.
@@ -382,7 +387,7 @@ fn first_two(tape: &mut Tape) {
         r#"{"file_path":"src/routes/login.rs","old_string":"","new_string":"pub async fn login(form: Form<Login>) -> Response {"}"#,
     );
     tape.tool(0, "Bash", "cargo test -q login");
-    tape.says(0, AgentEvent::Message { model: "claude-sonnet-4-5".into() });
+    tape.message(0, Usage::default());
     let last = "The form is there and tested.\n<task-done>t-2kq7m3ab</task-done>";
     tape.text(0, last);
     tape.end(0, FORM, completed_with(last, 8, 12), 94_000);

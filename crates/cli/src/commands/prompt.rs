@@ -13,7 +13,7 @@ use crate::wiring::Context;
 /// Run one session with the prompt in FILE
 ///
 /// ralph logs the session like any other and commits its changes. There is no loop: no gate runs and no task
-/// changes. The file is a template: docs/prompts.md lists its variables.
+/// changes. The file is a template; an unknown variable is an error that lists the known ones.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  ralph prompt prompts/refactor-analysis.md\n\nExit codes: 0 success, 4 the agent failed, 5 git failed"

@@ -190,7 +190,7 @@ fn script(
     let cassette = config.get(key::AGENT_SCRIPT_PATH);
     if cassette.is_empty() {
         return Err(CliError::run_failed("the agent `script` has no cassette to play")
-            .hint("name it: --set agent.script.path=FILE; docs/cassette.md describes the format"));
+            .hint("name it: --set agent.script.path=FILE"));
     }
     let cassette = folder.join(cassette);
     let cassette = cassette.canonicalize().map_err(|error| {

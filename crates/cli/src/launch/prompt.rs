@@ -9,7 +9,7 @@ use ralph_engine::ports::{Scope, Store};
 use ralph_engine::project::Project;
 use ralph_engine::prompts::{
     BRANCHES_TEMPLATE, CHECKLIST_TEMPLATE, InitFile, OldRules, PLAN_BRANCHES_TEMPLATE,
-    PLAN_TEMPLATE, PROGRESS_TEMPLATE, Template, TemplateError,
+    PLAN_TEMPLATE, PROGRESS_TEMPLATE, Template, TemplateError, VARIABLES,
 };
 use ralph_engine::run::Prompting;
 use ralph_engine::trust::name_of;
@@ -178,7 +178,7 @@ fn template_error(error: &TemplateError) -> CliError {
     if excerpt.is_empty() {
         return failed.hint("replace it with a text file in your repository");
     }
-    failed.excerpt(excerpt).hint("docs/prompts.md lists all variables")
+    failed.excerpt(excerpt).hint(format!("the variables are {}", VARIABLES.join(", ")))
 }
 
 /// A notice if the agent lacks the skill that prompts call when the agent picks its task.

@@ -47,7 +47,7 @@ impl World {
         let world = Self { folder, place, handler };
         for number in 1..=4 {
             let new = NewTask::titled(Title::new(format!("Task {number}")).unwrap());
-            let user = Actor::User(agent("hand"));
+            let user = Actor::User(agent("user"));
             world.store().add(task(&format!("t-{number}")), new, &user, clock::now()).unwrap();
         }
         world
@@ -204,7 +204,7 @@ async fn the_task_of_another_is_out_of_reach() {
     refused(&pick, &["ask", "t-2", "May I?"]).await;
     refused(&pick, &["renew", "t-3"]).await;
     // A claim that another agent held in between is not the claim of this session.
-    let user = Actor::User(agent("hand"));
+    let user = Actor::User(agent("user"));
     world.store().reset(&task("t-1"), &user, clock::now()).unwrap();
     let err = refused(&dag, &["done", "t-1"]).await;
     assert!(err.contains("t-1 is open"), "{err}");

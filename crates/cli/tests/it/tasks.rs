@@ -207,8 +207,8 @@ fn show_prints_everything_and_its_neighbors() {
         "deps          a",
         "Description\n  Why",
         "Blocked by\n  a  open  First",
-        "Log\n  TIME  created    hand-tester",
-        "note       hand-tester  looked at it",
+        "Log\n  TIME  created    user-tester",
+        "note       user-tester  looked at it",
     ] {
         assert!(page.contains(part), "{part}\n{page}");
     }

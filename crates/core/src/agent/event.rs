@@ -18,6 +18,9 @@ pub enum AgentEvent {
     Message {
         /// The model.
         model: String,
+        /// What the session used so far, as far as the agent reports it before its result.
+        #[serde(default)]
+        usage: Usage,
     },
     /// Text of the agent.
     Text {

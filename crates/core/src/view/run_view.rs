@@ -351,11 +351,16 @@ impl RunView {
         }
     }
 
-    /// Applies an event of the agent in a slot: its tool and its model. The journal has none of these.
+    /// Applies an event of the agent in a slot: its tool, its model and what it used. The journal has none of these.
     pub fn on_agent_event(&mut self, slot: SlotId, event: &AgentEvent, now: Timestamp) {
         if let Some(slot) = self.slots.get_mut(slot as usize) {
             slot.on_agent_event(event, now);
         }
+    }
+
+    /// What all sessions used, those that still run too.
+    pub fn usage_so_far(&self) -> Usage {
+        self.slots.iter().fold(self.usage, |sum, slot| sum.plus(slot.usage))
     }
 
     fn at(&mut self, slot: SlotId, event: &RunEvent) {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::agent::AgentEvent;
+use crate::agent::{AgentEvent, Usage};
 use crate::ids::TaskId;
 use crate::run::{Fact, Landing, TaskBrief, Wait};
 use crate::time::Timestamp;
@@ -108,6 +108,10 @@ pub struct SlotView {
     /// The tool that its agent runs, where a display sees the events of agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolView>,
+    /// What its session used so far, where a display sees the events of agents. The run's own count has it once the
+    /// session has ended.
+    #[serde(skip)]
+    pub usage: Usage,
     /// The gate that runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
@@ -116,8 +120,11 @@ pub struct SlotView {
 impl SlotView {
     /// Takes in an event of its agent.
     pub(super) fn on_agent_event(&mut self, event: &AgentEvent, now: Timestamp) {
+        if let AgentEvent::Message { usage, .. } | AgentEvent::Result { usage, .. } = event {
+            self.usage = *usage;
+        }
         match event {
-            AgentEvent::Started { model: Some(model), .. } | AgentEvent::Message { model }
+            AgentEvent::Started { model: Some(model), .. } | AgentEvent::Message { model, .. }
                 if !model.is_empty() =>
             {
                 self.model = Some(model.clone());
@@ -239,7 +246,7 @@ impl SlotView {
         if self.doing != doing {
             self.doing = doing;
             self.since = at;
-            (self.tool, self.gate) = (None, None);
+            (self.tool, self.gate, self.usage) = (None, None, Usage::default());
         }
     }
 }

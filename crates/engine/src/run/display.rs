@@ -132,7 +132,7 @@ impl Words {
             AgentEvent::Started { model, version } => {
                 model.iter_mut().chain(version).for_each(|text| secrets.clean(text));
             }
-            AgentEvent::Message { model } => secrets.clean(model),
+            AgentEvent::Message { model, .. } => secrets.clean(model),
             AgentEvent::Result { .. } => {}
         }
     }

@@ -45,10 +45,11 @@ fn parts(view: &RunView, now: Timestamp) -> Vec<(Rank, String)> {
         let done = format!("{}/{} done", view.counts.done, view.counts.total());
         parts.push((Rank::Done, done));
     }
-    if let Some(cost) = view.usage.cost_micro_usd {
+    let usage = view.usage_so_far();
+    if let Some(cost) = usage.cost_micro_usd {
         parts.push((Rank::Cost, money(cost)));
     }
-    let used = view.usage.input_tokens.saturating_add(view.usage.output_tokens);
+    let used = usage.input_tokens.saturating_add(usage.output_tokens);
     if used > 0 {
         parts.push((Rank::Tokens, format!("{} tokens", tokens(used))));
     }
@@ -184,6 +185,20 @@ mod tests {
         tape.fact(Fact::Verifying { slot: 0, agent, model });
         let line = shown(&tape);
         assert!(line.starts_with("t-1 verifier 12s · ") && line.ends_with(" · opus"), "{line}");
+    }
+
+    #[test]
+    fn the_line_counts_what_the_running_session_used() {
+        let mut tape = at_work();
+        let used = Usage { input_tokens: 30_000, output_tokens: 1_000, ..Usage::default() };
+        tape.message(0, used);
+        let (view, now) = seen(&tape.events);
+        let line = progress(&view, now, TextStyle::PLAIN);
+        assert!(line.contains(" · 31k tokens · "), "{line}");
+        tape.end(0, "t-1", sample::completed_with("more", 8, 2), 1_000);
+        let (view, now) = seen(&tape.events);
+        let line = progress(&view, now, TextStyle::PLAIN);
+        assert!(line.contains(" · $0.08 · 37k tokens · "), "counted once: {line}");
     }
 
     #[test]

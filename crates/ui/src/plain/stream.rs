@@ -61,7 +61,7 @@ impl Stream {
                     line(TextLine::new().add(Meaning::Faint, format!("agent version {version}")));
                 }
             }
-            AgentEvent::Message { model } => {
+            AgentEvent::Message { model, .. } => {
                 // Once for each model, not for each message.
                 if !model.is_empty() && self.model.as_ref() != Some(model) {
                     line(TextLine::new().add(Meaning::Model, model));

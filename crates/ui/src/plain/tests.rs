@@ -1,6 +1,6 @@
 //! What users see. The gallery is made of snapshots: look at them.
 
-use ralph_core::agent::SessionEnd;
+use ralph_core::agent::{SessionEnd, Usage};
 use ralph_core::run::{Cancel, Class, Control, Fact, Notice, StopReason, Wait};
 use ralph_core::task::Status;
 use unicode_width::UnicodeWidthStr;
@@ -149,7 +149,7 @@ fn hostile() -> Vec<SampleEvent> {
         tape.notice(notice);
     }
     tape.begin(0, 1, "t-1", &output, 2);
-    tape.says(0, AgentEvent::Message { model: EVIL.into() });
+    tape.says(0, AgentEvent::Message { model: EVIL.into(), usage: Usage::default() });
     tape.text(0, EVIL).text(0, "\u{1b}").text(0, "[31m split");
     tape.says(0, AgentEvent::Thinking { text: output.clone() });
     tape.tool(0, EVIL, &output);

@@ -117,7 +117,7 @@ impl AttemptView<'_> {
         match self.attempt.end.as_ref().map(|end| end.outcome.as_str()) {
             None => (Meaning::Active, "unfinished"),
             Some("done") => (Meaning::Good, "done"),
-            Some("red") => (Meaning::Bad, "red"),
+            Some("red") => (Meaning::Bad, "rejected"),
             Some(other) => (Meaning::Warning, other),
         }
     }

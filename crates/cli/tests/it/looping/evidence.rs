@@ -35,7 +35,7 @@ a  a
   created       TIME
 
 Attempt 2 of 2
-  red  TIME, 0.1s, opus, sandbox LEVEL
+  rejected  TIME, 0.1s, opus, sandbox LEVEL
   gate test failed (exit code 1): Failing tests: sums::adds
     pass  lint  0.1s
     fail  test  exit code 1, 0.1s
@@ -55,10 +55,10 @@ Last failure: test
   assertion: 1 is not 2
 
 Earlier attempts (in full: ralph task show a --all)
-   1  red  TIME  0.1s, sonnet  gate test failed (exit code 1): Failing tests: sums::adds
+   1  rejected  TIME  0.1s, sonnet  gate test failed (exit code 1): Failing tests: sums::adds
 
 Log
-  TIME  created    hand-tester
+  TIME  created    user-tester
   TIME  claimed    AGENT
   TIME  retry      AGENT  gate test failed (exit code 1): Failing tests: sums::adds
   TIME  claimed    AGENT
@@ -85,11 +85,11 @@ Attempt 3 of 3
     Done. <task-done>a</task-done>
 
 Earlier attempts (in full: ralph task show a --all)
-   2  red  TIME  0.1s, opus  gate test failed (exit code 1): Failing tests: sums::adds
-   1  red  TIME  0.1s, sonnet  gate test failed (exit code 1): Failing tests: sums::adds
+   2  rejected  TIME  0.1s, opus  gate test failed (exit code 1): Failing tests: sums::adds
+   1  rejected  TIME  0.1s, sonnet  gate test failed (exit code 1): Failing tests: sums::adds
 
 Log
-  TIME  created    hand-tester
+  TIME  created    user-tester
   TIME  claimed    AGENT
   TIME  retry      AGENT  gate test failed (exit code 1): Failing tests: sums::adds
   TIME  claimed    AGENT

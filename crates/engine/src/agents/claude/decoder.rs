@@ -239,7 +239,8 @@ impl ClaudeDecoder {
             return;
         }
         if is_new && !model.is_empty() {
-            events.push(AgentEvent::Message { model: model.to_owned() });
+            let usage = self.reported.plus(self.since);
+            events.push(AgentEvent::Message { model: model.to_owned(), usage });
         }
         for part in message.parts() {
             match part {

@@ -6,7 +6,7 @@ mod transcripts;
 use std::ffi::OsString;
 
 use ralph_core::Timestamp;
-use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd};
+use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Usage};
 
 use super::*;
 use crate::process::LineEffect;
@@ -168,9 +168,9 @@ fn blocks_and_tools_become_events() {
     let (events, ..) = read(
         &[
             r#"{"type":"system","subtype":"init","model":"opus-5","claude_code_version":"2.1.325"}"#,
-            r#"{"type":"assistant","message":{"id":"m1","model":"opus-5","content":[{"type":"thinking","thinking":"hm"}]}}"#,
+            r#"{"type":"assistant","message":{"id":"m1","model":"opus-5","usage":{"output_tokens":40},"content":[{"type":"thinking","thinking":"hm"}]}}"#,
             r#"{"message":{"content":[{"type":"text","text":"I will."}],"model":"opus-5","id":"m1"},"type":"assistant"}"#,
-            r#"{"type":"assistant","message":{"id":"m2","model":"opus-5","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"description":"d","command":"cargo test\n  -q"}}]}}"#,
+            r#"{"type":"assistant","message":{"id":"m2","model":"opus-5","usage":{"output_tokens":2},"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"description":"d","command":"cargo test\n  -q"}}]}}"#,
             r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":[{"type":"text","text":"no"},{"type":"image"},{"type":"text","text":"good"}]}]}}"#,
             r#"{"type":"assistant","message":{"id":"m2","model":"opus-5","content":[{"type":"tool_use","id":"t2","name":"Odd","input":{"n":1}}]}}"#,
             r#"{"type":"system","subtype":"api_retry","attempt":2,"retry_delay_ms":502.5,"error_status":529,"error":"overloaded"}"#,
@@ -181,7 +181,10 @@ fn blocks_and_tools_become_events() {
         ],
         EXITED,
     );
-    let message = || AgentEvent::Message { model: "opus-5".into() };
+    let message = |tokens| AgentEvent::Message {
+        model: "opus-5".into(),
+        usage: Usage { output_tokens: tokens, ..Usage::default() },
+    };
     let tool = |id: &str, name: &str, input: &str| AgentEvent::ToolStarted {
         id: id.into(),
         name: name.into(),
@@ -191,10 +194,10 @@ fn blocks_and_tools_become_events() {
         events,
         [
             AgentEvent::Started { model: Some("opus-5".into()), version: Some("2.1.325".into()) },
-            message(),
+            message(40),
             AgentEvent::Thinking { text: "hm".into() },
             AgentEvent::Text { text: "I will.".into() },
-            message(),
+            message(42),
             tool("t1", "Bash", "cargo test -q"),
             AgentEvent::ToolEnded { id: "t1".into(), is_error: true, text: "no\ngood".into() },
             tool("t2", "Odd", r#"{"n":1}"#),
