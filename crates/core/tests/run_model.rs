@@ -11,7 +11,7 @@ use ralph_core::records::Verdict;
 use ralph_core::run::{
     Cancel, Claims, Class, Commits, Control, Effect, EndsWhen, Exhausted, Fact, GateReport, Input,
     Landing, Phase, Picker, Policy, Port, Publication, Publish, PublishEnd, Request,
-    RequestedOutcome, Review, ReviewEnd, RunEvent, RunState, SessionReport, Settled, SlotId,
+    RequestedOutcome, Review, ReviewEnd, RunEvent, RunState, SessionReport, Settled, Slot, SlotId,
     Survey, TaskAction, TaskBrief, TaskResult, Unit, VERIFIER, Verifier, VerifierModel,
     VerifierReport, decide,
 };
@@ -260,7 +260,7 @@ impl World {
         {
             prop_assert!(self.state.counted <= most, "{} of {most}", self.state.counted);
         }
-        let turns = self.state.slots.iter().filter(|slot| slot.turn).count();
+        let turns = self.state.slots.iter().filter(|slot| slot.has_turn()).count();
         prop_assert!(turns <= 1, "{turns} land at the same time");
         let alive =
             self.state.ended || self.state.paused || self.in_session || !self.pending.is_empty();
@@ -382,12 +382,13 @@ impl World {
                 Input::Integrated { slot, onto: None, tree: "t2".to_owned(), landing }
             }
             Effect::Settle { slot, settlement } => {
-                let turn = self.state.slot(slot).is_some_and(|slot| slot.turn);
+                let turn = self.state.slot(slot).is_some_and(Slot::has_turn);
                 prop_assert!(turn || !settlement.land, "it lands out of turn");
                 if dice.roll(12) == 11 {
                     return self.send(&Input::HeadMoved { slot });
                 }
-                let judged = self.state.slot(slot).and_then(|slot| slot.judged.clone());
+                let judged =
+                    self.state.slot(slot).and_then(Slot::work).and_then(|work| work.judged.clone());
                 let mut tasks = vec![];
                 for ending in &settlement.tasks {
                     self.settled.push((ending.task.id.clone(), ending.class));

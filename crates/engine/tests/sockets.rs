@@ -250,13 +250,12 @@ fn controlled() -> Controlled {
     let world = world();
     let feed = Feed::open(&world.place.folder().join("events.jsonl")).unwrap();
     let (sender, controls) = mpsc::channel(4);
-    let status = |name: &str| (name == "status").then(|| serde_json::json!({"iteration": 3}));
-    let socket = ControlSocket::open(&world.place, sender, Arc::new(status), feed.clone()).unwrap();
+    let socket = ControlSocket::open(&world.place, sender, feed.clone()).unwrap();
     Controlled { world, socket, controls, feed }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn controls_reach_the_loop_and_its_status_comes_back() {
+async fn controls_reach_the_loop_and_anything_else_is_refused() {
     let mut run = controlled();
     let path = run.socket.path().to_owned();
     for control in
@@ -266,12 +265,6 @@ async fn controls_reach_the_loop_and_its_status_comes_back() {
         apart(move || client::control(&path, &sent)).await.unwrap();
         assert_eq!(run.controls.recv().await, Some(control));
     }
-    let asked = path.clone();
-    let status = apart(move || client::ask(&asked, "status")).await.unwrap();
-    assert_eq!(status["iteration"], 3);
-    let asked = path.clone();
-    let unknown = apart(move || client::ask(&asked, "fortune")).await.unwrap_err();
-    assert_eq!(unknown.to_string(), "the run cannot answer that");
     for line in ["{}", "{\"v\":1}", "{\"v\":1,\"control\":{\"do\":\"explode\"}}", "\u{7}"] {
         let answer = raw(&path, format!("{line}\n").into_bytes()).await;
         assert!(answer.starts_with("{\"ok\":false,\"error\":"), "{answer}");
@@ -325,6 +318,6 @@ async fn a_follower_that_leaves_is_let_go() {
         });
         drop(followers.await);
     }
-    let asked = apart(move || client::ask(&path, "status"));
+    let asked = apart(move || client::control(&path, &Control::Pause));
     assert!(tokio::time::timeout(Duration::from_secs(5), asked).await.unwrap().is_ok());
 }

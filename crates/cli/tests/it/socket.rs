@@ -216,7 +216,7 @@ fn run(env: &TestEnv) -> Run {
     let (sender, controls) = mpsc::channel(8);
     let socket = {
         let _entered = runtime.enter();
-        ControlSocket::open(&place, sender, Arc::new(|_: &str| None), feed).unwrap()
+        ControlSocket::open(&place, sender, feed).unwrap()
     };
     let state = format!("iteration = 1\ncontrol_socket = {:?}\n", socket.path());
     env.write(".ralph/state.toml", state);

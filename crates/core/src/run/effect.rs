@@ -27,7 +27,6 @@ pub enum TaskAction {
     },
     /// Returned for retry, or failed.
     Fail {
-        /// The reason.
         reason: String,
         /// Failed for good, without a retry.
         for_good: bool,
@@ -35,21 +34,14 @@ pub enum TaskAction {
     /// Open again, with no retry used.
     Release,
     /// It waits for an answer.
-    Ask {
-        /// The question.
-        text: String,
-    },
+    Ask { text: String },
     /// It waits for the user.
-    Hold {
-        /// The reason.
-        reason: String,
-    },
+    Hold { reason: String },
 }
 
 /// The end of one task's attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ending {
-    /// The task.
     pub task: TaskBrief,
     /// How the attempt ended.
     pub class: Class,
@@ -120,31 +112,22 @@ pub struct Settlement {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Release claims of dead runs and count the plan.
-    Survey {
-        /// The slot.
-        slot: SlotId,
-    },
+    Survey { slot: SlotId },
     /// Claim the first ready task.
     Claim {
-        /// The slot.
         slot: SlotId,
         /// No task but this.
         only: Option<TaskId>,
     },
     /// Take a snapshot of the plan for the agent.
-    Peek {
-        /// The slot.
-        slot: SlotId,
-    },
+    Peek { slot: SlotId },
     /// Run a session.
     RunSession {
-        /// The slot.
         slot: SlotId,
         /// The number of the iteration.
         iteration: u32,
         /// The task; `None` where the agent picks.
         task: Option<Box<TaskBrief>>,
-        /// The model.
         model: Option<String>,
         /// The model that the strategy would have chosen, where something else chose: for the record.
         overridden: Option<String>,
@@ -153,36 +136,28 @@ pub enum Effect {
     },
     /// Stop the session.
     StopSession {
-        /// The slot.
         slot: SlotId,
         /// How to stop it.
         how: Stopping,
     },
     /// Write the tree for the gates to judge.
     MakeCandidate {
-        /// The slot.
         slot: SlotId,
         /// Lock the branch until the work is committed or rejected.
         hold: bool,
     },
     /// Run the gates on it.
-    Judge {
-        /// The slot.
-        slot: SlotId,
-    },
+    Judge { slot: SlotId },
     /// Run the verifier on it.
     Verify {
-        /// The slot.
         slot: SlotId,
         /// The tasks that the session calls done.
         tasks: Vec<TaskBrief>,
-        /// The model.
         model: Option<String>,
     },
     /// Commit the session's uncommitted work in its worktree, and rebase it onto work that has landed on the
     /// branch of the run. That branch does not move.
     Integrate {
-        /// The slot.
         slot: SlotId,
         /// The commit for uncommitted work; `None` where only the agent commits.
         commit: Option<Box<CommitPlan>>,
@@ -190,32 +165,19 @@ pub enum Effect {
         hold: bool,
     },
     /// Record the result.
-    Settle {
-        /// The slot.
-        slot: SlotId,
-        /// The result.
-        settlement: Box<Settlement>,
-    },
+    Settle { slot: SlotId, settlement: Box<Settlement> },
     /// Release a claim on which nothing was started.
     Release {
         /// The slot whose claim it is.
         slot: SlotId,
-        /// The task.
         task: TaskId,
     },
     /// Skip a task, as the user asked: it waits for the user.
-    HoldTask {
-        /// The task.
-        task: TaskId,
-    },
+    HoldTask { task: TaskId },
     /// Reopen a task, as the user asked.
-    ResetTask {
-        /// The task.
-        task: TaskId,
-    },
+    ResetTask { task: TaskId },
     /// Wake the slot at a time, or when the plan changes.
     Wake {
-        /// The slot.
         slot: SlotId,
         /// The time; `None` waits only for a change.
         at: Option<Timestamp>,
@@ -223,10 +185,7 @@ pub enum Effect {
         on_change: bool,
     },
     /// Stop a wait that is no longer needed.
-    StopWaiting {
-        /// The slot.
-        slot: SlotId,
-    },
+    StopWaiting { slot: SlotId },
     /// Publish the branch of the complete run.
     Publish,
     /// Watch the pull request until there is work, or nothing more to wait for.

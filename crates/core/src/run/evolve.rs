@@ -6,7 +6,7 @@ use super::control::{Cancel, Control};
 use super::fact::Fact;
 use super::policy::Exhausted;
 use super::report::SessionReport;
-use super::slot::{Phase, Slot};
+use super::slot::{Iteration, Slot, Work};
 use super::state::{Resume, RunState};
 use crate::policy::strategy::{TroubleSignals, trouble_signals};
 use crate::time::Timestamp;
@@ -26,11 +26,18 @@ impl RunState {
         }
     }
 
-    pub(super) fn enter(&mut self, slot: SlotId, phase: Phase) {
+    pub(super) fn at(&mut self, slot: SlotId, change: impl FnOnce(&mut Slot)) {
         if let Some(slot) = self.slots.get_mut(slot as usize) {
-            slot.phase = phase;
-            slot.wait = None;
+            change(slot);
         }
+    }
+
+    pub(super) fn at_iteration(&mut self, slot: SlotId, change: impl FnOnce(&mut Iteration)) {
+        self.at(slot, |slot| slot.iteration_mut().map_or((), change));
+    }
+
+    pub(super) fn at_work(&mut self, slot: SlotId, change: impl FnOnce(&mut Work)) {
+        self.at(slot, |slot| slot.work_mut().map_or((), change));
     }
 
     pub(super) fn session_ended(&mut self, slot: SlotId, report: &SessionReport) {
@@ -41,11 +48,10 @@ impl RunState {
         if let Some(tier) = report.signals.next_model {
             self.models.hint = Some(tier);
         }
-        self.enter(slot, Phase::Candidate);
-        if let Some(slot) = self.slots.get_mut(slot as usize) {
-            slot.report = Some(report.clone());
+        self.at(slot, |slot| {
+            slot.end_session(report.clone(), false);
             slot.port_streak = 0;
-        }
+        });
     }
 
     pub(super) fn task_settled(&mut self, class: Class, reason: &str) {
@@ -67,7 +73,11 @@ impl RunState {
         };
         let (row, again) = (class.row(), *again);
         // Only sessions count.
-        let counts = row.counts && !self.slot(*slot).is_some_and(|slot| slot.found);
+        let session = self.slot(*slot).and_then(Slot::session);
+        let counts = row.counts && !session.is_some_and(|session| session.found);
+        let (started, parked) = session.map_or((false, false), |session| {
+            (session.iteration.started, session.iteration.parked)
+        });
         self.asked = (self.policy.asks && *class == Class::Question).then(|| detail.clone());
         match (self.is_retried(*class), again) {
             (false, _) if row.counts => self.iteration_retries = 0,
@@ -94,7 +104,6 @@ impl RunState {
             }
         } else {
             self.spare_iterations.push(*iteration);
-            let started = self.slots.get(*slot as usize).is_some_and(|slot| slot.started);
             if started && *class == Class::Cancelled && self.cancel.is_some() {
                 self.cut_off += 1;
             }
@@ -127,15 +136,15 @@ impl RunState {
             };
         }
         self.last_class = Some(*class);
-        self.last_parked = self.slot(*slot).is_some_and(|slot| slot.parked);
+        self.last_parked = parked;
         self.parked_in_a_row = if class.parks() { self.parked_in_a_row + 1 } else { 0 };
         self.last_iteration_at = Some(at);
         let stays = self.cancel == Some(Cancel::AfterTask);
         let by_iteration = self.policy.by_iteration();
-        if let Some(slot) = self.slots.get_mut(*slot as usize) {
+        self.at(*slot, |slot| {
             let left = slot.left_in_hand(by_iteration, again || class.is_limit());
             *slot = Slot { in_hand: left.filter(|_| stays), ..Slot::default() };
-        }
+        });
     }
 
     pub(super) fn control(&mut self, control: &Control) {
@@ -144,8 +153,10 @@ impl RunState {
             Control::Resume => self.paused = false,
             Control::Cancel(wanted) => self.cancel = self.cancel.max(Some(*wanted)),
             Control::Skip { task } => {
-                for slot in &mut self.slots {
-                    slot.skip |= slot.holds(task);
+                for slot in self.slots.iter_mut().filter(|slot| slot.holds(task)) {
+                    if let Some(iteration) = slot.iteration_mut() {
+                        iteration.skip = true;
+                    }
                 }
             }
             Control::Retry { .. } => {}

@@ -32,7 +32,6 @@ pub struct RunEvent {
     pub run: RunId,
     /// Its number in the run, from 1, without gaps.
     pub seq: u64,
-    /// The time.
     #[serde(with = "millis")]
     pub at: Timestamp,
     /// What happened.
@@ -48,9 +47,7 @@ impl RunEvent {
 /// A task that the loop will not work on by itself: it failed, or it waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftTask {
-    /// The task.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
     /// `failed` or `waiting`.
     pub status: Status,
@@ -149,28 +146,15 @@ pub enum Fact {
         planned: Planned,
     },
     /// A slot looks for work.
-    Surveying {
-        /// The slot.
-        slot: SlotId,
-    },
+    Surveying { slot: SlotId },
     /// A slot tries to claim, or peeks.
-    Claiming {
-        /// The slot.
-        slot: SlotId,
-    },
+    Claiming { slot: SlotId },
     /// There was nothing to claim: another agent was faster.
-    ClaimMissed {
-        /// The slot.
-        slot: SlotId,
-    },
+    ClaimMissed { slot: SlotId },
     /// A slot has nothing to do for now.
-    SlotFreed {
-        /// The slot.
-        slot: SlotId,
-    },
+    SlotFreed { slot: SlotId },
     /// An iteration began. Its session is being started.
     IterationStarted {
-        /// The slot.
         slot: SlotId,
         /// Its number.
         iteration: u32,
@@ -197,30 +181,25 @@ pub enum Fact {
     },
     /// The session's process runs, or the verifier's.
     SessionStarted {
-        /// The slot.
         slot: SlotId,
         /// Where its raw output goes.
         log: String,
     },
     /// The worktree still has finished work of an earlier attempt: it can land without another session.
     WorkFound {
-        /// The slot.
         slot: SlotId,
         /// The task, with the attempt that did the work.
         task: TaskBrief,
     },
     /// The session ended and so did all its processes.
     SessionEnded {
-        /// The slot.
         slot: SlotId,
         /// All about it.
         report: SessionReport,
     },
     /// The tree to be judged was written.
     CandidateMade {
-        /// The slot.
         slot: SlotId,
-        /// The tree.
         tree: String,
         /// It differs from the last accepted tree.
         changed: bool,
@@ -238,17 +217,10 @@ pub enum Fact {
         marker: String,
     },
     /// A gate runs on the tree.
-    GateStarted {
-        /// The slot.
-        slot: SlotId,
-        /// Its name.
-        gate: String,
-    },
+    GateStarted { slot: SlotId, gate: String },
     /// The gates have judged the tree.
     Judged {
-        /// The slot.
         slot: SlotId,
-        /// The tree.
         tree: String,
         /// The result of each gate, in order; empty when there are none.
         gates: Vec<GateReport>,
@@ -257,7 +229,6 @@ pub enum Fact {
     },
     /// The verifier is being started on the tree.
     Verifying {
-        /// The slot.
         slot: SlotId,
         /// Its agent.
         agent: String,
@@ -266,14 +237,12 @@ pub enum Fact {
     },
     /// The verifier's session ended.
     Verified {
-        /// The slot.
         slot: SlotId,
         /// All about it.
         report: VerifierReport,
     },
     /// There will be no verdict: the verifier could not run.
     Unverified {
-        /// The slot.
         slot: SlotId,
         /// The class that the attempt gets for it.
         class: Class,
@@ -281,54 +250,38 @@ pub enum Fact {
         detail: String,
     },
     /// The work passed every check and waits for its turn to land.
-    Queued {
-        /// The slot.
-        slot: SlotId,
-    },
+    Queued { slot: SlotId },
     /// Its turn has come: it is being rebased onto work that has landed.
-    Integrating {
-        /// The slot.
-        slot: SlotId,
-    },
+    Integrating { slot: SlotId },
     /// It was rebased onto work that has landed, or could not be.
     Integrated {
-        /// The slot.
         slot: SlotId,
         /// The newest commit that has landed.
         onto: Option<String>,
         /// The tree that would land.
         tree: String,
-        /// The result.
         #[serde(flatten)]
         landing: Landing,
     },
     /// The branch moved meanwhile, or a git hook changed what was to be committed: ralph writes the tree
     /// again and runs the gates on it again.
-    HeadMoved {
-        /// The slot.
-        slot: SlotId,
-    },
+    HeadMoved { slot: SlotId },
     /// A commit hook rejected work that had passed the gates: the attempt counts as red.
     HookRefused {
-        /// The slot.
         slot: SlotId,
         /// What the hook said.
         gate: GateReport,
     },
     /// The results of the iteration's tasks are decided and are being recorded.
     Settling {
-        /// The slot.
         slot: SlotId,
         /// The class of the iteration.
         class: Class,
     },
     /// The result of a task is in the task database.
     TaskSettled {
-        /// The slot.
         slot: SlotId,
-        /// The task.
         task: TaskId,
-        /// Its title.
         title: String,
         /// How the attempt ended.
         class: Class,
@@ -345,12 +298,10 @@ pub enum Fact {
         task: TaskId,
         /// The id of the question.
         question: QuestionId,
-        /// The question.
         text: String,
     },
     /// A commit is on the branch: the loop's own, or one of the agent's that was accepted.
     Committed {
-        /// The slot.
         slot: SlotId,
         /// The commit.
         commit: String,
@@ -359,21 +310,18 @@ pub enum Fact {
     },
     /// Unfinished work was saved.
     WorkSaved {
-        /// The task.
         task: TaskId,
         /// The ref.
         name: String,
     },
     /// Files of a task that ralph gave up on were reverted.
     WorkPutBack {
-        /// The task.
         task: TaskId,
         /// How many files.
         paths: u32,
     },
     /// An iteration ended.
     IterationEnded {
-        /// The slot.
         slot: SlotId,
         /// Its number.
         iteration: u32,
@@ -395,7 +343,6 @@ pub enum Fact {
     },
     /// The slot starts nothing for a while.
     WaitStarted {
-        /// The slot.
         slot: SlotId,
         /// Why it waits.
         #[serde(flatten)]
@@ -405,22 +352,14 @@ pub enum Fact {
         until: Option<Timestamp>,
     },
     /// The wait is over.
-    WaitEnded {
-        /// The slot.
-        slot: SlotId,
-    },
+    WaitEnded { slot: SlotId },
     /// The user sent a control.
     ControlReceived {
         /// The control.
         control: Control,
     },
     /// Another agent claimed the task while its session ran.
-    ClaimLost {
-        /// The slot.
-        slot: SlotId,
-        /// The task.
-        task: TaskId,
-    },
+    ClaimLost { slot: SlotId, task: TaskId },
     /// The task database, git or a file failed.
     PortFailed {
         /// The slot that waits for it.
@@ -440,10 +379,7 @@ pub enum Fact {
         phase: String,
     },
     /// The run is going to stop and starts nothing new.
-    StopDecided {
-        /// The reason.
-        reason: super::outcome::StopReason,
-    },
+    StopDecided { reason: super::outcome::StopReason },
     /// The run has ended.
     RunEnded {
         /// How it ended.
@@ -453,7 +389,6 @@ pub enum Fact {
     Publishing,
     /// Publishing has ended, with success or not.
     Published {
-        /// The result.
         #[serde(flatten)]
         publication: Publication,
     },
@@ -467,7 +402,6 @@ pub enum Fact {
     },
     /// Watching has ended for now. If it led to new tasks, the run continues.
     Reviewed {
-        /// The result.
         #[serde(flatten)]
         review: Review,
     },

@@ -69,7 +69,6 @@ pub struct Survey {
 /// The result of one task in the task database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskResult {
-    /// The task.
     pub id: TaskId,
     /// The new status; `None` when the claim was lost and nothing was written.
     pub status: Option<Status>,
@@ -114,21 +113,14 @@ pub enum Input {
     },
     /// The plan was read.
     Surveyed {
-        /// The slot.
         slot: SlotId,
         /// The state of the plan.
         survey: Survey,
     },
     /// A task was claimed.
-    Claimed {
-        /// The slot.
-        slot: SlotId,
-        /// The task.
-        task: Box<TaskBrief>,
-    },
+    Claimed { slot: SlotId, task: Box<TaskBrief> },
     /// Tasks were listed for the agent to pick from.
     Peeked {
-        /// The slot.
         slot: SlotId,
         /// How many tasks.
         offered: u32,
@@ -136,36 +128,28 @@ pub enum Input {
         about: Option<About>,
     },
     /// Nothing could be claimed.
-    NothingToClaim {
-        /// The slot.
-        slot: SlotId,
-    },
+    NothingToClaim { slot: SlotId },
     /// Instead of a session: the worktree holds finished work of the task.
     WorkFound {
-        /// The slot.
         slot: SlotId,
         /// The task, with the attempt that did the work.
         task: Box<TaskBrief>,
     },
     /// The session's process runs.
     SessionStarted {
-        /// The slot.
         slot: SlotId,
         /// Where its raw output goes.
         log: String,
     },
     /// The session ended.
     SessionEnded {
-        /// The slot.
         slot: SlotId,
         /// All about it.
         report: Box<SessionReport>,
     },
     /// The tree was written.
     CandidateMade {
-        /// The slot.
         slot: SlotId,
-        /// The tree.
         tree: String,
         /// The first files that differ from the last accepted tree.
         files: Vec<String>,
@@ -176,7 +160,6 @@ pub enum Input {
     },
     /// The gates have judged.
     Judged {
-        /// The slot.
         slot: SlotId,
         /// The tree that they judged.
         tree: String,
@@ -190,37 +173,25 @@ pub enum Input {
     },
     /// The verifier's session ended.
     Verified {
-        /// The slot.
         slot: SlotId,
         /// All about it.
         report: Box<VerifierReport>,
     },
     /// The work was rebased onto work that has landed, or could not be.
     Integrated {
-        /// The slot.
         slot: SlotId,
         /// The newest commit that has landed.
         onto: Option<String>,
         /// The tree that would land.
         tree: String,
-        /// The result.
         landing: Landing,
     },
     /// The settlement was carried out.
-    Settled {
-        /// The slot.
-        slot: SlotId,
-        /// The result.
-        settled: Box<Settled>,
-    },
+    Settled { slot: SlotId, settled: Box<Settled> },
     /// The branch moved since the tree was written: the result of the gates is out of date.
-    HeadMoved {
-        /// The slot.
-        slot: SlotId,
-    },
+    HeadMoved { slot: SlotId },
     /// A commit hook rejected the work.
     HookRefused {
-        /// The slot.
         slot: SlotId,
         /// The hook's result, as a gate.
         gate: GateReport,
@@ -229,7 +200,6 @@ pub enum Input {
     ClaimLost {
         /// The agent that had the claim.
         agent: AgentId,
-        /// The task.
         task: TaskId,
     },
     /// An effect failed.
@@ -238,16 +208,12 @@ pub enum Input {
         slot: SlotId,
         /// What failed.
         port: Port,
-        /// The error.
         error: String,
         /// Retrying cannot help.
         for_good: bool,
     },
     /// A wait is over: the time came, or something changed.
-    Woken {
-        /// The slot.
-        slot: SlotId,
-    },
+    Woken { slot: SlotId },
     /// Publishing has ended, with success or not.
     Published(Publication),
     /// Watching the pull request has ended.
@@ -259,15 +225,40 @@ pub enum Input {
     /// Something that the user should know.
     Notice(Notice),
     /// A gate runs; shown, and nothing else.
-    GateStarted {
-        /// The slot.
-        slot: SlotId,
-        /// Its name.
-        gate: String,
-    },
+    GateStarted { slot: SlotId, gate: String },
 }
 
 impl Input {
+    /// The slot whose effect it answers.
+    pub const fn slot(&self) -> Option<SlotId> {
+        match self {
+            Self::Surveyed { slot, .. }
+            | Self::Claimed { slot, .. }
+            | Self::Peeked { slot, .. }
+            | Self::NothingToClaim { slot }
+            | Self::WorkFound { slot, .. }
+            | Self::SessionStarted { slot, .. }
+            | Self::SessionEnded { slot, .. }
+            | Self::CandidateMade { slot, .. }
+            | Self::Judged { slot, .. }
+            | Self::Verified { slot, .. }
+            | Self::Integrated { slot, .. }
+            | Self::Settled { slot, .. }
+            | Self::HeadMoved { slot }
+            | Self::HookRefused { slot, .. }
+            | Self::PortFailed { slot, .. }
+            | Self::Woken { slot }
+            | Self::GateStarted { slot, .. } => Some(*slot),
+            Self::Begin { .. }
+            | Self::ClaimLost { .. }
+            | Self::Published(_)
+            | Self::Reviewed(_)
+            | Self::Control(_)
+            | Self::CtrlC
+            | Self::Notice(_) => None,
+        }
+    }
+
     /// Its name, for anomalies.
     pub const fn name(&self) -> &'static str {
         match self {

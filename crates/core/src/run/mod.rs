@@ -52,7 +52,7 @@ pub use report::{
     RequestedOutcome, SIGNAL, SameFailure, SessionReport, TaskBrief, Unsignaled, WEAKENED,
 };
 pub use review::{Review, ReviewEnd};
-pub use slot::{Difference, InHand, Interventions, Phase, Slot};
+pub use slot::{Difference, EndedSession, InHand, Interventions, Iteration, Phase, Slot, Work};
 pub use state::{Resume, RunState};
 pub use verifier::{VERIFIER, Verifier, VerifierModel, VerifierReport};
 

@@ -11,9 +11,7 @@ use crate::task::Generation;
 /// What the loop needs to know about a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskBrief {
-    /// Its id.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
     /// The number of the run's claim on it.
     pub generation: Generation,
@@ -117,22 +115,15 @@ pub enum RequestedOutcome {
     },
     /// Fail it for good, or retry it.
     Fail {
-        /// The reason.
         reason: String,
         /// For good. The command `ralph task fail` asks for a retry; the signal is for good.
         for_good: bool,
     },
     /// From a hook, not from the agent: the session ended and still holds the task. It counts only where
     /// neither the agent nor the end of the session says anything else.
-    Left {
-        /// The reason.
-        reason: String,
-    },
+    Left { reason: String },
     /// Ask the user.
-    Ask {
-        /// The question.
-        text: String,
-    },
+    Ask { text: String },
 }
 
 /// A request made from inside a session.
@@ -203,7 +194,6 @@ pub const SIGNAL: &str = "signal";
 /// The result of one gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateReport {
-    /// Its name.
     pub name: String,
     /// Whether it passed.
     pub verdict: Verdict,

@@ -8,8 +8,8 @@ use super::verifier::VERIFIER;
 use crate::ids::TaskId;
 use crate::time::Timestamp;
 
-/// The phase of a slot. Each but `Free` waits for the answer to one effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The phase of a slot, with what is known in it. Each but `Free` waits for the answer to one effect.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Phase {
     /// Nothing is under way.
     #[default]
@@ -19,19 +19,92 @@ pub enum Phase {
     /// A task is being claimed, or tasks are being listed for the agent to pick from.
     Claiming,
     /// A session runs.
-    Running,
+    Running(Box<Iteration>),
     /// The tree is being written.
-    Candidate,
+    Candidate(Box<EndedSession>),
     /// The gates run.
-    Judging,
+    Judging(Box<Work>),
     /// The verifier runs.
-    Verifying,
-    /// The work passed every check and waits for its turn to land.
-    Queued,
+    Verifying(Box<Work>),
+    /// The work passed every check and waits for its turn to land, at this place in the queue.
+    Queued(Box<Work>, u64),
     /// The work is being rebased onto work that landed meanwhile.
-    Integrating,
-    /// The result is being recorded.
-    Settling,
+    Integrating(Box<Work>),
+    /// The result is being recorded. Interventions that come later do not change it.
+    Settling(Box<Work>, Interventions),
+}
+
+impl Phase {
+    /// The name of the phase, for anomalies.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Free => "Free",
+            Self::Surveying => "Surveying",
+            Self::Claiming => "Claiming",
+            Self::Running(_) => "Running",
+            Self::Candidate(_) => "Candidate",
+            Self::Judging(_) => "Judging",
+            Self::Verifying(_) => "Verifying",
+            Self::Queued(..) => "Queued",
+            Self::Integrating(_) => "Integrating",
+            Self::Settling(..) => "Settling",
+        }
+    }
+}
+
+/// An iteration under way, from the start of its session to the recorded result.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Iteration {
+    pub number: u32,
+    pub began: Timestamp,
+    /// The task that the loop claimed for it.
+    pub task: Option<TaskBrief>,
+    /// What the plan has next, where the agent picks.
+    pub about: Option<About>,
+    /// The model that was asked for.
+    pub model: Option<String>,
+    /// Its session was started.
+    pub started: bool,
+    /// The user skipped its task.
+    pub skip: bool,
+    /// Another agent claimed its task.
+    pub lost: bool,
+    /// A task of the iteration waits for the user.
+    pub parked: bool,
+    /// The task that the loop claimed was returned for retry.
+    pub returned: bool,
+    /// How often others moved the branch while the gates judged its work.
+    pub overtaken: u32,
+    /// How long the gates took the last time, in milliseconds.
+    pub gates_ms: u64,
+}
+
+/// An iteration whose session has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedSession {
+    pub iteration: Iteration,
+    pub report: SessionReport,
+    /// The work is that of an earlier attempt; no session ran.
+    pub found: bool,
+}
+
+/// The work of a session as a tree, and what is known about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    pub session: EndedSession,
+    pub tree: String,
+    /// How the tree differs from the last accepted one.
+    pub difference: Difference,
+    /// The results of the gates and of the verifier, and whether all passed.
+    pub judged: Option<(Vec<GateReport>, bool)>,
+    /// Why there is no verdict of the verifier, and the class that the attempt gets for it.
+    pub unverified: Option<(Class, String)>,
+    /// Limits that the verifier hit in a row.
+    pub verifier_limits: u32,
+    /// The result of landing the work.
+    pub landing: Option<Landing>,
+    /// It has its turn: no other work lands meanwhile.
+    pub turn: bool,
 }
 
 /// After the branch moved so often under the same work, ralph locks the branch for the next try.
@@ -60,7 +133,6 @@ pub enum InHand {
 /// How a tree differs from the last accepted tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
-    /// Not at all.
     None,
     /// In the plan file and nothing else.
     Plan,
@@ -71,56 +143,11 @@ pub enum Difference {
 /// One place where sessions run, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Slot {
-    /// Its phase.
     pub phase: Phase,
     /// What it waits for before it continues, and until when.
     pub wait: Option<(Wait, Option<Timestamp>)>,
-    /// The number of its iteration.
-    pub iteration: u32,
-    /// When that iteration began.
-    pub began: Timestamp,
-    /// The task that the loop claimed for it.
-    pub task: Option<TaskBrief>,
-    /// Its work is that of an earlier attempt; no session ran.
-    pub found: bool,
-    /// What the plan has next, where the agent picks.
-    pub about: Option<About>,
-    /// The model that was asked for.
-    pub model: Option<String>,
-    /// Its session was started.
-    pub started: bool,
-    /// The session, once it has ended.
-    pub report: Option<SessionReport>,
-    /// The tree, and how it differs from the last accepted one.
-    pub candidate: Option<(String, Difference)>,
-    /// The results of the gates, and whether all passed.
-    pub judged: Option<(Vec<GateReport>, bool)>,
-    /// Why there is no verdict of the verifier, and the class that the attempt gets for it.
-    pub unverified: Option<(Class, String)>,
-    /// Limits that the verifier hit in a row.
-    pub verifier_limits: u32,
-    /// Its place in the queue of work that waits to land.
-    pub queued: u64,
-    /// It has its turn: no other work lands meanwhile.
-    pub turn: bool,
-    /// How often others moved the branch while the gates judged this work.
-    pub overtaken: u32,
-    /// How long the gates took the last time, in milliseconds.
-    pub gates_ms: u64,
-    /// The result of landing the work.
-    pub landing: Option<Landing>,
-    /// The user skipped this task.
-    pub skip: bool,
-    /// Another agent claimed this task.
-    pub lost: bool,
-    /// A task of the iteration waits for the user.
-    pub parked: bool,
-    /// The task that the loop claimed was returned for retry.
-    pub returned: bool,
     /// What it still has to finish, where the run stops after its current tasks.
     pub in_hand: Option<InHand>,
-    /// The circumstances when its end was decided: what comes later does not change that.
-    pub decided: Option<Interventions>,
     /// Failures of a port in a row.
     pub port_streak: u32,
     /// Claims missed in a row.
@@ -128,10 +155,85 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// The iteration that is under way.
+    pub fn iteration(&self) -> Option<&Iteration> {
+        match &self.phase {
+            Phase::Free | Phase::Surveying | Phase::Claiming => None,
+            Phase::Running(iteration) => Some(iteration),
+            _ => self.session().map(|session| &session.iteration),
+        }
+    }
+
+    /// Its session, once that has ended.
+    pub fn session(&self) -> Option<&EndedSession> {
+        match &self.phase {
+            Phase::Candidate(session) => Some(session),
+            _ => self.work().map(|work| &work.session),
+        }
+    }
+
+    /// The work of its session, once the tree is written.
+    pub fn work(&self) -> Option<&Work> {
+        match &self.phase {
+            Phase::Judging(work)
+            | Phase::Verifying(work)
+            | Phase::Queued(work, _)
+            | Phase::Integrating(work)
+            | Phase::Settling(work, _) => Some(work),
+            Phase::Free
+            | Phase::Surveying
+            | Phase::Claiming
+            | Phase::Running(_)
+            | Phase::Candidate(_) => None,
+        }
+    }
+
+    pub(super) fn iteration_mut(&mut self) -> Option<&mut Iteration> {
+        match &mut self.phase {
+            Phase::Free | Phase::Surveying | Phase::Claiming => None,
+            Phase::Running(iteration) => Some(iteration),
+            Phase::Candidate(session) => Some(&mut session.iteration),
+            Phase::Judging(work)
+            | Phase::Verifying(work)
+            | Phase::Queued(work, _)
+            | Phase::Integrating(work)
+            | Phase::Settling(work, _) => Some(&mut work.session.iteration),
+        }
+    }
+
+    pub(super) fn work_mut(&mut self) -> Option<&mut Work> {
+        match &mut self.phase {
+            Phase::Judging(work)
+            | Phase::Verifying(work)
+            | Phase::Queued(work, _)
+            | Phase::Integrating(work)
+            | Phase::Settling(work, _) => Some(work),
+            Phase::Free
+            | Phase::Surveying
+            | Phase::Claiming
+            | Phase::Running(_)
+            | Phase::Candidate(_) => None,
+        }
+    }
+
+    /// Whether anything is under way.
+    pub fn is_busy(&self) -> bool {
+        self.phase != Phase::Free
+    }
+
+    /// The task that the loop claimed.
+    pub fn task(&self) -> Option<&TaskBrief> {
+        self.iteration().and_then(|iteration| iteration.task.as_ref())
+    }
+
+    /// Whether it has the turn to land its work.
+    pub fn has_turn(&self) -> bool {
+        self.work().is_some_and(|work| work.turn)
+    }
+
     /// Whether a run that stops after its tasks has to wait for this slot.
     pub fn has_task_in_hand(&self) -> bool {
-        let idle = matches!(self.phase, Phase::Free | Phase::Surveying | Phase::Claiming);
-        !idle || self.in_hand.is_some()
+        self.iteration().is_some() || self.in_hand.is_some()
     }
 
     /// The only task that it may claim, where it has one to finish.
@@ -144,39 +246,84 @@ impl Slot {
 
     /// What is left to finish of the task or iteration that ended so; nothing where the agent picks its tasks.
     pub(super) fn left_in_hand(&self, by_iteration: bool, again: bool) -> Option<InHand> {
-        match &self.task {
+        let iteration = self.iteration()?;
+        match &iteration.task {
             _ if by_iteration => again.then_some(InHand::Iteration),
-            Some(task) if self.returned => Some(InHand::Task(task.id.clone())),
+            Some(task) if iteration.returned => Some(InHand::Task(task.id.clone())),
             _ => None,
         }
     }
 
     /// Whether a session on this task is under way here.
     pub fn holds(&self, task: &TaskId) -> bool {
-        self.phase != Phase::Free && self.task.as_ref().is_some_and(|brief| brief.id == *task)
+        self.task().is_some_and(|brief| brief.id == *task)
+    }
+
+    /// The claim is not lost, and the user has not skipped the task.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.iteration().is_some_and(|iteration| !iteration.lost && !iteration.skip)
     }
 
     /// Whether the branch moves faster than the gates can judge the work.
     pub(super) fn is_overtaken(&self) -> bool {
-        self.overtaken >= OVERTAKES
+        self.iteration().is_some_and(|iteration| iteration.overtaken >= OVERTAKES)
+    }
+
+    /// Moves on to the next phase with what is known. A fact that does not fit leaves the phase as it is.
+    pub(super) fn advance(&mut self, next: impl FnOnce(Phase) -> Phase) {
+        self.wait = None;
+        self.phase = next(std::mem::take(&mut self.phase));
+    }
+
+    /// The same, for work that has a tree.
+    pub(super) fn advance_work(&mut self, next: impl FnOnce(Box<Work>) -> Phase) {
+        self.advance(|phase| match phase {
+            Phase::Judging(work)
+            | Phase::Verifying(work)
+            | Phase::Queued(work, _)
+            | Phase::Integrating(work)
+            | Phase::Settling(work, _) => next(work),
+            other => other,
+        });
+    }
+
+    /// Its session has ended, or work of an earlier one was found instead.
+    pub(super) fn end_session(&mut self, report: SessionReport, found: bool) {
+        self.advance(|phase| match phase {
+            Phase::Running(iteration) => {
+                Phase::Candidate(Box::new(EndedSession { iteration: *iteration, report, found }))
+            }
+            other => other,
+        });
     }
 
     /// The branch moved. Work that was about to land is rebased onto it; for any other work the tree is written
     /// again.
     pub(super) fn head_moved(&mut self) {
-        self.wait = None;
-        self.decided = None;
-        self.landing = None;
-        self.overtaken += u32::from(self.phase == Phase::Settling);
-        self.turn = self.turn && self.phase == Phase::Settling;
-        if self.turn {
-            self.phase = Phase::Integrating;
-            return;
+        let settling = matches!(self.phase, Phase::Settling(..));
+        self.advance_work(|mut work| {
+            work.session.iteration.overtaken += u32::from(settling);
+            if work.turn && settling {
+                work.landing = None;
+                return Phase::Integrating(work);
+            }
+            Phase::Candidate(Box::new(work.session))
+        });
+    }
+}
+
+impl Work {
+    pub(super) fn new(session: EndedSession, tree: String, difference: Difference) -> Self {
+        Self {
+            session,
+            tree,
+            difference,
+            judged: None,
+            unverified: None,
+            verifier_limits: 0,
+            landing: None,
+            turn: false,
         }
-        self.phase = Phase::Candidate;
-        self.candidate = None;
-        self.judged = None;
-        self.unverified = None;
     }
 
     /// A commit hook rejected work that had passed the gates.
@@ -184,7 +331,6 @@ impl Slot {
         let mut gates = self.judged.take().map(|(gates, _)| gates).unwrap_or_default();
         gates.push(gate.clone());
         self.judged = Some((gates, false));
-        self.decided = None;
     }
 
     /// The gates have judged. A verdict of the verifier on work that was rebased since still counts: the verifier
@@ -193,7 +339,7 @@ impl Slot {
         let before = self.judged.take().filter(|_| self.landing.is_some());
         let verdict = before.into_iter().flat_map(|(gates, _)| gates);
         let verdict = verdict.filter(|gate| gate.name == VERIFIER);
-        self.gates_ms = gates.iter().map(|gate| gate.duration_ms).sum();
+        self.session.iteration.gates_ms = gates.iter().map(|gate| gate.duration_ms).sum();
         self.judged = Some((gates.iter().cloned().chain(verdict).collect(), green));
     }
 }

@@ -6,14 +6,14 @@ use super::SlotId;
 use super::budget::Allowance;
 use super::class::Class;
 use super::control::Cancel;
-use super::fact::{Fact, LeftTask, RunEvent};
+use super::fact::{Fact, LeftTask, RunEvent, Wait};
 use super::merging::NeedsMerge;
 use super::notice::Notice;
 use super::outcome::{Outcome, Planned, StopReason};
 use super::policy::{Exhausted, OnRed, Picker, Policy};
 use super::publish::Publishing;
 use super::report::SessionReport;
-use super::slot::{Difference, Interventions, Phase, Slot};
+use super::slot::{Difference, Interventions, Iteration, Phase, Slot, Work};
 use crate::agent::Usage;
 use crate::ids::{AgentId, RunId, TaskId};
 use crate::policy::strategy::{ModelState, TroubleSignals};
@@ -209,10 +209,26 @@ impl RunState {
         self.slots.get(slot as usize)
     }
 
+    /// Whether the run can start with this fact.
+    pub(super) fn may_start(&self, started: &Fact) -> bool {
+        matches!(started, Fact::RunStarted { .. }) && self.agent_ids.is_empty()
+    }
+
+    /// Whether a slot works on this task.
+    pub(super) fn holds(&self, slot: SlotId, task: &TaskId) -> bool {
+        self.slot(slot).is_some_and(|slot| slot.holds(task))
+    }
+
+    /// Whether a slot waits for something else than the user.
+    pub(super) fn can_be_woken(&self, slot: SlotId) -> bool {
+        let wait = self.slot(slot).and_then(|slot| slot.wait.as_ref());
+        wait.is_some_and(|(wait, _)| !matches!(wait, Wait::Paused))
+    }
+
     /// Whether another slot is busy.
     pub fn others_busy(&self, slot: SlotId) -> bool {
         let others = self.slots.iter().enumerate().filter(|(index, _)| *index != slot as usize);
-        others.into_iter().any(|(_, slot)| slot.phase != Phase::Free)
+        others.into_iter().any(|(_, slot)| slot.is_busy())
     }
 
     /// The number of the next iteration: numbers that did not count are used again.
@@ -222,14 +238,15 @@ impl RunState {
 
     /// Sessions that are under way and may come to count.
     pub fn under_way(&self) -> u32 {
-        let busy = |slot: &&Slot| !matches!(slot.phase, Phase::Free | Phase::Surveying);
-        self.slots.iter().filter(busy).count() as u32
+        let counts = |slot: &&Slot| slot.is_busy() && slot.phase != Phase::Surveying;
+        self.slots.iter().filter(counts).count() as u32
     }
 
     /// Sessions that a continued run subtracts from its limit: those that counted, those that were cut off, and
     /// those that are running, which are cut off if the process dies now.
     pub fn sessions_used(&self) -> u32 {
-        let running = self.slots.iter().filter(|slot| slot.started).count() as u32;
+        let running = self.slots.iter().filter_map(Slot::iteration);
+        let running = running.filter(|iteration| iteration.started).count() as u32;
         self.counted.saturating_add(self.cut_off).saturating_add(running)
     }
 
@@ -247,11 +264,15 @@ impl RunState {
 
     /// The circumstances that decide the end of the slot's iteration.
     pub fn interventions(&self, slot: &Slot) -> Interventions {
-        slot.decided.unwrap_or(Interventions {
-            skip: slot.skip,
-            lost: slot.lost,
+        if let Phase::Settling(_, decided) = slot.phase {
+            return decided;
+        }
+        let iteration = slot.iteration();
+        Interventions {
+            skip: iteration.is_some_and(|iteration| iteration.skip),
+            lost: iteration.is_some_and(|iteration| iteration.lost),
             cancelled: self.cancel >= Some(Cancel::Now),
-        })
+        }
     }
 
     /// Whether the run is cancelled and everything that the user let finish has finished.
@@ -314,122 +335,108 @@ impl RunState {
             }
             Fact::MergesNeeded { tasks } => self.merges.clone_from(tasks),
             Fact::PlanWritten { planned } => self.planned = Some(planned.clone()),
-            Fact::Surveying { slot } => self.enter(*slot, Phase::Surveying),
-            Fact::Claiming { slot } => self.enter(*slot, Phase::Claiming),
-            Fact::ClaimMissed { slot } => {
-                self.enter(*slot, Phase::Free);
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.in_hand = None;
-                    slot.missed += 1;
-                }
-            }
-            Fact::SlotFreed { slot } => {
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    *slot = Slot::default();
-                }
-            }
+            Fact::Surveying { slot } => self.at(*slot, |slot| slot.advance(|_| Phase::Surveying)),
+            Fact::Claiming { slot } => self.at(*slot, |slot| slot.advance(|_| Phase::Claiming)),
+            Fact::ClaimMissed { slot } => self.at(*slot, |slot| {
+                slot.advance(|_| Phase::Free);
+                slot.in_hand = None;
+                slot.missed += 1;
+            }),
+            Fact::SlotFreed { slot } => self.at(*slot, |slot| *slot = Slot::default()),
             Fact::IterationStarted { slot, iteration, task, about, model, models, .. } => {
                 self.marker = None;
                 self.hook_refused = false;
                 self.spare_iterations.retain(|spare| spare != iteration);
                 self.last_iteration = self.last_iteration.max(*iteration);
                 self.models = *models;
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    *slot = Slot {
-                        phase: Phase::Running,
-                        iteration: *iteration,
-                        began: at,
-                        task: task.clone(),
-                        about: about.clone(),
-                        model: model.clone(),
-                        ..Slot::default()
-                    };
-                }
+                let iteration = Iteration {
+                    number: *iteration,
+                    began: at,
+                    task: task.clone(),
+                    about: about.clone(),
+                    model: model.clone(),
+                    ..Iteration::default()
+                };
+                let phase = Phase::Running(Box::new(iteration));
+                self.at(*slot, |slot| *slot = Slot { phase, ..Slot::default() });
             }
             Fact::WorkFound { slot, task } => {
-                self.enter(*slot, Phase::Candidate);
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.found = true;
-                    slot.report = Some(SessionReport::of_found_work(task));
-                    slot.task = Some(task.clone());
-                }
+                let report = SessionReport::of_found_work(task);
+                self.at(*slot, |slot| {
+                    slot.end_session(report, true);
+                    if let Some(iteration) = slot.iteration_mut() {
+                        iteration.task = Some(task.clone());
+                    }
+                });
             }
             Fact::SessionEnded { slot, report } => self.session_ended(*slot, report),
             Fact::CandidateMade { slot, tree, changed, plan_only, .. } => {
-                self.enter(*slot, Phase::Judging);
                 let difference = match (changed, plan_only) {
                     (false, _) => Difference::None,
                     (true, true) => Difference::Plan,
                     (true, false) => Difference::Work,
                 };
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.candidate = Some((tree.clone(), difference));
-                }
+                self.at(*slot, |slot| {
+                    slot.advance(|phase| match phase {
+                        Phase::Candidate(session) => {
+                            Phase::Judging(Box::new(Work::new(*session, tree.clone(), difference)))
+                        }
+                        other => other,
+                    });
+                });
             }
             Fact::MarkerFound { marker } => self.marker = Some(marker.clone()),
             Fact::Judged { slot, gates, green, .. } => {
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.judged(gates, *green);
-                }
+                self.at_work(*slot, |work| work.judged(gates, *green));
             }
-            Fact::Verifying { slot, .. } => self.enter(*slot, Phase::Verifying),
+            Fact::Verifying { slot, .. } => {
+                self.at(*slot, |slot| slot.advance_work(Phase::Verifying));
+            }
             Fact::Verified { slot, report } => {
                 self.usage = self.usage.plus(report.end.usage);
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.record_verifier(report);
-                }
+                self.at_work(*slot, |work| work.record_verifier(report));
             }
             Fact::Unverified { slot, class, detail } => {
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.unverified = Some((*class, detail.clone()));
-                }
+                self.at_work(*slot, |work| work.unverified = Some((*class, detail.clone())));
             }
             Fact::Queued { slot } => {
-                self.enter(*slot, Phase::Queued);
                 self.queued += 1;
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.queued = self.queued;
-                }
+                let place = self.queued;
+                self.at(*slot, |slot| slot.advance_work(|work| Phase::Queued(work, place)));
             }
-            Fact::Integrating { slot } => {
-                self.enter(*slot, Phase::Integrating);
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.turn = true;
-                }
-            }
-            Fact::Integrated { slot, tree, landing, .. } => {
-                self.enter(*slot, Phase::Judging);
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.landing = Some(landing.clone());
-                    if let Some((candidate, _)) = &mut slot.candidate {
-                        candidate.clone_from(tree);
-                    }
-                }
-            }
+            Fact::Integrating { slot } => self.at(*slot, |slot| {
+                slot.advance_work(|work| {
+                    Phase::Integrating(Box::new(Work { turn: true, ..*work }))
+                });
+            }),
+            Fact::Integrated { slot, tree, landing, .. } => self.at(*slot, |slot| {
+                slot.advance_work(|mut work| {
+                    work.landing = Some(landing.clone());
+                    work.tree.clone_from(tree);
+                    Phase::Judging(work)
+                });
+            }),
             Fact::HookRefused { slot, gate } => {
                 self.hook_refused = true;
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.refused(gate);
-                }
+                self.at(*slot, |slot| {
+                    slot.advance_work(|mut work| {
+                        work.refused(gate);
+                        Phase::Judging(work)
+                    });
+                });
             }
-            Fact::HeadMoved { slot } => {
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.head_moved();
-                }
-            }
+            Fact::HeadMoved { slot } => self.at(*slot, Slot::head_moved),
             Fact::Settling { slot, .. } => {
-                let decided = self.slot(*slot).map(|slot| self.interventions(slot));
-                self.enter(*slot, Phase::Settling);
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.decided = decided;
-                }
+                let under = self.slot(*slot).map(|slot| self.interventions(slot));
+                let under = under.unwrap_or_default();
+                self.at(*slot, |slot| slot.advance_work(|work| Phase::Settling(work, under)));
             }
             Fact::TaskSettled { slot, task, class, status, reason, .. } => {
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.parked |= *status == Status::Waiting;
-                    slot.returned |= *status == Status::Pending
-                        && slot.task.as_ref().is_some_and(|held| held.id == *task);
-                }
+                self.at_iteration(*slot, |iteration| {
+                    iteration.parked |= *status == Status::Waiting;
+                    iteration.returned |= *status == Status::Pending
+                        && iteration.task.as_ref().is_some_and(|held| held.id == *task);
+                });
                 if *status == Status::Failed {
                     self.failed_task.get_or_insert_with(|| task.clone());
                 }
@@ -442,20 +449,12 @@ impl RunState {
             Fact::Committed { commit, .. } => self.last_commit = Some(commit.clone()),
             Fact::IterationEnded { .. } => self.iteration_ended(fact, at),
             Fact::WaitStarted { slot, wait, until } => {
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.wait = Some((wait.clone(), *until));
-                }
+                self.at(*slot, |slot| slot.wait = Some((wait.clone(), *until)));
             }
-            Fact::WaitEnded { slot } => {
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.wait = None;
-                }
-            }
+            Fact::WaitEnded { slot } => self.at(*slot, |slot| slot.wait = None),
             Fact::ControlReceived { control } => self.control(control),
             Fact::ClaimLost { slot, .. } => {
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.lost = true;
-                }
+                self.at_iteration(*slot, |iteration| iteration.lost = true);
             }
             Fact::PortFailed { slot, error, streak, .. } => {
                 self.error_count += 1;
@@ -486,9 +485,7 @@ impl RunState {
             }
             Fact::Noticed { notice: Notice::Unpriced } => self.unpriced_reported = true,
             Fact::SessionStarted { slot, .. } => {
-                if let Some(slot) = self.slots.get_mut(*slot as usize) {
-                    slot.started = true;
-                }
+                self.at_iteration(*slot, |iteration| iteration.started = true);
             }
             Fact::Noticed { .. }
             | Fact::GateStarted { .. }

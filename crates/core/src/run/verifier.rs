@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::class::Class;
 use super::report::GateReport;
-use super::slot::Slot;
+use super::slot::Work;
 use crate::agent::{self, ProcessEnd, SessionEnd};
 use crate::records;
 
@@ -114,12 +114,11 @@ impl VerifierReport {
     }
 }
 
-impl Slot {
+impl Work {
     /// Adds the verdict of a verifier. Its cost and tokens count for the iteration.
     pub(super) fn record_verifier(&mut self, verifier: &VerifierReport) {
-        if let Some(report) = &mut self.report {
-            report.end.usage = report.end.usage.plus(verifier.end.usage);
-        }
+        let usage = &mut self.session.report.end.usage;
+        *usage = usage.plus(verifier.end.usage);
         let obstacle = verifier.obstacle();
         self.verifier_limits = match obstacle {
             Some(class) if class.is_limit() => self.verifier_limits + 1,

@@ -4,18 +4,18 @@
 //! whose failures are not old.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use ralph_core::attempt::old_failures::{RedBefore, compare};
 use ralph_core::ids::RunId;
 use ralph_core::records::Verdict;
-use ralph_core::run::{GateReport, Input, Notice, SlotId};
+use ralph_core::run::{GateReport, Input, Notice};
 use serde::{Deserialize, Serialize};
 
-use super::crew::{Crew, Failed};
 use super::gate::{GateLocation, Ran, file_name};
-use super::judge::drop_in_background;
+use super::judge::{blocking, remove_checkout};
+use super::ports::{Failed, Ports};
 use super::run_files::RunLogs;
+use super::slot_state::SlotState;
 use crate::project::write_privately;
 use crate::untrusted;
 
@@ -39,10 +39,10 @@ impl Baseline {
     }
 }
 
-impl Crew {
+impl Ports {
     /// Runs the gates once, before the first session. Only failures to run them are reported: without a
     /// baseline a session is judged as strictly as possible.
-    pub(super) fn make_baseline(self: &Arc<Self>, slot: SlotId) {
+    pub(super) fn make_baseline(&self, slot: &SlotState) {
         if !self.setup.gates.rules.baseline || self.setup.gates.specs.is_empty() {
             return;
         }
@@ -51,7 +51,7 @@ impl Crew {
         let _ = tokio::runtime::Handle::current().block_on(found);
     }
 
-    async fn find_baseline(self: &Arc<Self>, slot: SlotId) -> Result<Baseline, ()> {
+    async fn find_baseline(&self, slot: &SlotState) -> Result<Baseline, ()> {
         let found = match self.left_baseline() {
             Some(found) => found,
             None => match self.run_baseline(slot).await {
@@ -90,15 +90,14 @@ impl Crew {
     }
 
     /// Runs every gate; `None` when it was stopped.
-    async fn run_baseline(self: &Arc<Self>, slot: SlotId) -> Result<Option<Baseline>, Failed> {
+    async fn run_baseline(&self, slot: &SlotState) -> Result<Option<Baseline>, Failed> {
         let resumed = self.setup.resume.is_some();
-        let candidate =
-            self.aside_of_tasks(|crew| Ok(crew.home.vcs.candidate(&crew.home.base())?)).await?;
+        let candidate = blocking(|| Ok(self.home.vcs.candidate(&self.home.base())?))?;
         if resumed && candidate.tree != self.home.base().settled_tree {
             self.notice("there is no baseline: the interrupted run left unfinished work");
             return Ok(Some(Baseline::default()));
         }
-        let checkout = self.fresh(slot, &candidate).await?;
+        let checkout = self.fresh(slot, &candidate)?;
         let worktree = &self.setup.files.project.worktree;
         let place = checkout.as_ref().map_or(GateLocation::of(worktree), GateLocation::in_checkout);
         let mut found = Baseline::default();
@@ -127,7 +126,7 @@ impl Crew {
                 found.red.insert(gate.name.clone(), before);
             }
         }
-        drop_in_background(checkout).await;
+        remove_checkout(checkout);
         Ok(Some(found))
     }
 

@@ -10,8 +10,8 @@ use ralph_core::records::Attempt;
 use ralph_core::run::{RunEvent, Survey};
 use ralph_core::view::sessions::sessions;
 
-use super::crew::{Crew, Failed};
 use super::journal;
+use super::ports::{Failed, Ports};
 use super::run_files::RunLogs;
 use crate::clock::now;
 
@@ -26,7 +26,7 @@ pub(super) struct UnattributedCost {
     pub(super) attempts: Vec<AttemptId>,
 }
 
-impl Crew {
+impl Ports {
     /// The survey with what was spent today, where a budget asks for it.
     pub(super) fn with_day(&self, survey: Survey) -> Result<Survey, Failed> {
         let (others_micro_usd, others_tokens) = self.known_spent();

@@ -3,34 +3,35 @@
 
 use ralph_core::digest::sha256;
 use ralph_core::ids::RunId;
-use ralph_core::run::{Port, SlotId};
+use ralph_core::run::Port;
 use ralph_core::trust::{AGENTS, Ledger, Version};
 
-use super::crew::{Crew, Failed};
+use super::ports::{Failed, Ports};
+use super::slot_state::SlotState;
 use super::workspace::Workspace;
 use crate::ports::Candidate;
 use crate::trust::version_of;
 use crate::untrusted;
 
-impl Crew {
+impl Ports {
     /// Before a session: the deciding files as it finds them.
-    pub(super) fn watch_deciding(&self, slot: SlotId) -> Result<(), Failed> {
-        let worktree = self.workspace(slot).project.worktree.clone();
-        let id = format!("{}{slot}", ids(&self.setup.run));
+    pub(super) fn watch_deciding(&self, slot: &mut SlotState) -> Result<(), Failed> {
+        let worktree = slot.workspace().project.worktree.clone();
+        let id = format!("{}{}", ids(&self.setup.run), slot.id);
         let watch = self.setup.files.deciding.session_begins(&worktree, &id);
         let watch = watch.map_err(|error| {
             let text = format!("the trust ledger cannot be written: {error}");
             Failed::new(Port::Prompt, text, false)
         })?;
-        self.kit(slot).deciding = Some(watch);
+        slot.deciding = Some(watch);
         Ok(())
     }
 
     /// Records what the session, or code of its that gates ran, did to deciding files. What cannot be recorded now is
     /// found by the next start.
-    pub(super) fn note_deciding(&self, slot: SlotId) {
-        let Some(watch) = self.kit(slot).deciding.clone() else { return };
-        match self.setup.files.deciding.session_wrote(&watch) {
+    pub(super) fn note_deciding(&self, slot: &SlotState) {
+        let Some(watch) = &slot.deciding else { return };
+        match self.setup.files.deciding.session_wrote(watch) {
             Ok(names) => {
                 for name in names {
                     self.notice(format!(
@@ -45,9 +46,9 @@ impl Crew {
     }
 
     /// The iteration of the session is over.
-    pub(super) fn close_deciding(&self, slot: SlotId) {
+    pub(super) fn close_deciding(&self, slot: &mut SlotState) {
         self.note_deciding(slot);
-        self.kit(slot).deciding = None;
+        slot.deciding = None;
     }
 
     /// No session lives any more. What cannot be written now, the next start finds.

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use ralph_core::FeatureName;
 use ralph_core::plan::Proposals;
 use ralph_core::records::Verdict;
-use ralph_core::run::{GateReport, Port, SlotId};
+use ralph_core::run::{GateReport, Port};
 use ralph_core::task::Actor;
 
-use super::crew::{Crew, Failed};
+use super::ports::{Failed, Ports};
+use super::slot_state::SlotState;
 use crate::clock::now;
 use crate::features::FeatureFiles;
 use crate::ports::StoreError;
@@ -37,7 +38,7 @@ pub enum Deliverable {
     },
 }
 
-impl Crew {
+impl Ports {
     /// The requests of a new session.
     pub(super) fn new_requests(&self) -> Requests {
         match &self.setup.work.deliverable {
@@ -47,14 +48,14 @@ impl Crew {
     }
 
     /// What judges the run's text or tasks, where it is for one.
-    pub(super) fn judge_deliverable(&self, slot: SlotId) -> Result<Option<GateReport>, Failed> {
+    pub(super) fn judge_deliverable(&self, slot: &SlotState) -> Result<Option<GateReport>, Failed> {
         let (name, found) = match &self.setup.work.deliverable {
             None => return Ok(None),
             Some(Deliverable::Text { name, path, template }) => {
                 ("text", FeatureFiles::fault(path, template).map(|fault| format!("{name} {fault}")))
             }
             Some(Deliverable::Tasks { feature, kept }) => {
-                let proposals = self.kit(slot).proposals.clone();
+                let proposals = slot.proposals.clone();
                 let proposals = proposals.unwrap_or_else(|| Proposals::new(feature.clone()));
                 let fault = self.fault_of(slot, &proposals)?;
                 if fault.is_none() {
@@ -77,11 +78,11 @@ impl Crew {
     }
 
     /// Why these tasks cannot be applied as a whole.
-    fn fault_of(&self, slot: SlotId, proposals: &Proposals) -> Result<Option<String>, Failed> {
+    fn fault_of(&self, slot: &SlotState, proposals: &Proposals) -> Result<Option<String>, Failed> {
         if proposals.tasks().is_empty() {
             return Ok(Some("no task was proposed; propose each with: ralph task add".to_owned()));
         }
-        let by = Actor::Agent(self.agent_id(slot).clone(), None);
+        let by = Actor::Agent(slot.agent.clone(), None);
         match self.store().dry_run(&proposals.plan(), &[], &by, now()) {
             Ok(_) => Ok(None),
             Err(StoreError::Refused(refusal) | StoreError::Plan { refusal, .. }) => {

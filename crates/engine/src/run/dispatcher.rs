@@ -20,7 +20,7 @@
 //! between leaves a record of the intent, and the next run finds out from the store and from git what happened.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ralph_core::agent::Usage;
 use ralph_core::ids::RunId;
@@ -38,9 +38,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::crash;
-use super::crew::Crew;
 use super::display::Display;
+use super::ports::Ports;
 use super::setup::Setup;
+use super::slot_state::SlotState;
 use super::state_file::Writer;
 use super::watch::StoreWatch;
 use crate::clock::now;
@@ -112,13 +113,7 @@ async fn run_inside(
     let place = SocketDir::make(setup.files.runtime.as_deref(), &mut setup.ports.ids)?;
     let (controls, mut wishes) = mpsc::channel(16);
     let feed = Feed::open(&setup.files.logs.journal()).map_err(io("the journal"))?;
-    let asked: Arc<OnceLock<Weak<Crew>>> = Arc::default();
-    let reported = Arc::clone(&asked);
-    let inquiry = move |what: &str| {
-        let crew = reported.get().filter(|_| what == "status")?.upgrade()?;
-        Some(super::status::of(&crew.dispatcher().state))
-    };
-    let control = ControlSocket::open(&place, controls, Arc::new(inquiry), feed.clone())?;
+    let control = ControlSocket::open(&place, controls, feed.clone())?;
     let me = process::liveness();
     let state_file = Writer {
         record: setup.files.record.clone(),
@@ -137,6 +132,7 @@ async fn run_inside(
     state_file.begin(&setup.policy, &begin).map_err(io("the record of the run"))?;
     let dispatcher = Dispatcher {
         state: RunState::new(setup.policy.clone()),
+        slots: vec![],
         run: setup.run.clone(),
         secrets: setup.files.secrets.clone(),
         seq: 0,
@@ -147,22 +143,21 @@ async fn run_inside(
         writer: Arc::new(Mutex::new(state_file)),
         outcome: None,
     };
-    let crew = Crew::new(setup, base, store, display, inputs, place, dispatcher);
-    let _ = asked.set(Arc::downgrade(&crew));
+    let ports = Ports::new(setup, base, store, display, inputs, place, dispatcher);
     let mut keepers = JoinSet::new();
-    keepers.spawn(Arc::clone(&crew).keep_claims());
-    let store_watch = StoreWatch::start(&crew.setup.ports.store_path, crew.changed.clone());
+    keepers.spawn(Arc::clone(&ports).keep_claims());
+    let store_watch = StoreWatch::start(&ports.setup.ports.store_path, ports.changed.clone());
 
     let mut interrupts = Interrupts::listen().map_err(io("signals"))?;
-    crew.take(&begin);
-    if crew.setup.paused {
-        crew.take(&Input::Control(Control::Pause));
+    ports.take(&begin);
+    if ports.setup.paused {
+        ports.take(&Input::Control(Control::Pause));
     }
     crash::point("run-started");
     let outcome = loop {
         // Looked at first: what is saved then is the end, too.
-        let ended = crew.dispatcher().outcome.clone();
-        save(&crew);
+        let ended = ports.dispatcher().outcome.clone();
+        save(&ports);
         if let Some(outcome) = ended {
             break outcome;
         }
@@ -170,30 +165,30 @@ async fn run_inside(
             Some(input) = arriving.recv() => input,
             Some(control) = wishes.recv() => Input::Control(control),
             interrupt = interrupts.next() => meaning(interrupt),
-            () = crew.news.notified() => continue,
+            () = ports.news.notified() => continue,
         };
-        crew.take(&input);
-        let ends = crew.dispatcher().state.cancel >= Some(Cancel::AfterSession);
-        crew.stops_looking.store(ends, Ordering::Relaxed);
+        ports.take(&input);
+        let ends = ports.dispatcher().state.cancel >= Some(Cancel::AfterSession);
+        ports.stops_looking.store(ends, Ordering::Relaxed);
     };
     crash::point("run-ending");
     keepers.shutdown().await;
     drop(store_watch);
     // Releases that were asked for last are still on their way.
     loop {
-        let mut tasks = crew.all_tasks();
+        let mut tasks = ports.all_tasks();
         if tasks.is_empty() {
             break;
         }
         // They may start others.
         while tasks.join_next().await.is_some() {}
     }
-    crew.forget_sessions();
-    crew.dispatcher().feed.close();
+    ports.forget_sessions();
+    ports.dispatcher().feed.close();
     control.finish().await;
-    leave(&crew);
-    let notes = super::tidy::tidy(&crew);
-    drop(crew);
+    leave(&ports);
+    let notes = super::tidy::tidy(&ports);
+    drop(ports);
     let _ = tokio::task::spawn_blocking(|| display_thread.finish()).await;
     Ok(Ended { outcome, notes })
 }
@@ -245,40 +240,42 @@ fn register(setup: &Setup, store: &mut dyn Store) -> Result<(), StoreError> {
 }
 
 /// The run ends; its remaining claims are released.
-fn leave(crew: &Crew) {
-    let mut store = crew.store();
-    for agent in &crew.setup.agent_ids {
+fn leave(ports: &Ports) {
+    let mut store = ports.store();
+    for agent in &ports.setup.agent_ids {
         let by = Actor::Agent(agent.clone(), None);
         let _ = store.deregister_agent(agent, &by, now());
     }
 }
 
 /// Writes the record if there is something new in it.
-fn save(crew: &Crew) {
-    if crew.dispatcher().unsaved {
-        record(crew);
+fn save(ports: &Ports) {
+    if ports.dispatcher().unsaved {
+        record(ports);
         crash::point("state-written");
     }
 }
 
 /// Writes the record of the run as it is now. One at a time, so that a later state is never replaced by
 /// an earlier one.
-pub(super) fn record(crew: &Crew) {
-    let writer = Arc::clone(&crew.dispatcher().writer);
+pub(super) fn record(ports: &Ports) {
+    let writer = Arc::clone(&ports.dispatcher().writer);
     let writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
     let text = {
-        let mut dispatcher = crew.dispatcher();
+        let mut dispatcher = ports.dispatcher();
         dispatcher.unsaved = false;
         writer.text(&dispatcher.state, now())
     };
     if let Err(error) = text.and_then(|text| writer.record.write(&text)) {
-        crew.notice(format!("{} cannot be written: {error}", writer.record.copy.display()));
+        ports.notice(format!("{} cannot be written: {error}", writer.record.copy.display()));
     }
 }
 
 /// The state of the loop, and how a step is taken.
 pub(super) struct Dispatcher {
     state: RunState,
+    /// The state of each slot; absent while an activity has it.
+    pub(super) slots: Vec<Option<Box<SlotState>>>,
     run: RunId,
     secrets: Secrets,
     seq: u64,
@@ -338,15 +335,7 @@ impl Dispatcher {
     /// The task that the loop works on in each slot, and its claim.
     pub(super) fn taken(&self) -> Vec<Option<(TaskId, Generation)>> {
         let task = |task: &TaskBrief| (task.id.clone(), task.generation);
-        self.state.slots.iter().map(|slot| slot.task.as_ref().map(task)).collect()
-    }
-
-    /// The tasks that the session of a slot turned out to be about.
-    pub(super) fn held_by(&self, slot: SlotId) -> Vec<TaskId> {
-        let report = self.state.slot(slot).and_then(|slot| slot.report.as_ref());
-        report
-            .map(|report| report.held.iter().map(|task| task.id.clone()).collect())
-            .unwrap_or_default()
+        self.state.slots.iter().map(|slot| slot.task().map(task)).collect()
     }
 
     /// The tasks that wait for a merge.
@@ -354,9 +343,16 @@ impl Dispatcher {
         self.state.merges.clone()
     }
 
-    /// The task that a slot works on.
-    pub(super) fn task_of(&self, slot: SlotId) -> Option<TaskBrief> {
-        self.state.slot(slot).and_then(|slot| slot.task.clone())
+    /// Hands out the state of a slot; `None` while an activity has it.
+    pub(super) fn take_slot(&mut self, slot: SlotId) -> Option<Box<SlotState>> {
+        self.slots.get_mut(slot as usize)?.take()
+    }
+
+    /// Takes the state of a slot back from its activity.
+    pub(super) fn give_back(&mut self, slot: Box<SlotState>) {
+        if let Some(place) = self.slots.get_mut(slot.id as usize) {
+            *place = Some(slot);
+        }
     }
 
     fn record(&mut self, events: Vec<RunEvent>) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Carries out effects. Anything that may block runs on a thread that may; that thread takes the next step of the
+//! Carries out effects: each is an activity that has the state of its slot, and whose answer is an input. Anything that may block runs on a thread that may; that thread takes the next step of the
 //! loop itself and continues with its effects, because every switch between threads is noticeable when sessions are
 //! short.
 
@@ -9,21 +9,22 @@ use ralph_core::TaskId;
 use ralph_core::run::{Effect, Port, SlotId, Stopping};
 use ralph_core::task::Actor;
 
-use super::crew::{Answer, Crew, Failed, input};
+use super::ports::{Answer, Failed, Ports};
 use super::session::Job;
+use super::slot_state::SlotState;
 use crate::clock::now;
 use crate::ports::StoreError;
 use crate::process::Stop;
 
-/// An effect that ends with an answer and may wait for files, git and the store meanwhile.
-type Work = Box<dyn FnOnce(&Arc<Crew>) -> Vec<Effect> + Send>;
+/// An activity that ends with an answer and may wait for files, git and the store meanwhile.
+type Work = Box<dyn FnOnce(&Arc<Ports>) -> Vec<Effect> + Send>;
 
-impl Crew {
+impl Ports {
     /// Starts an effect. `Finish` is the dispatcher's own.
     pub(super) fn start(self: &Arc<Self>, effect: Effect) {
         if let Some(work) = self.begin(effect) {
-            let crew = Arc::clone(self);
-            self.tasks().spawn_blocking(move || crew.go_on(work));
+            let ports = Arc::clone(self);
+            self.tasks().spawn_blocking(move || ports.go_on(work));
         }
     }
 
@@ -43,67 +44,79 @@ impl Crew {
     /// Starts an effect, or returns the work that it takes.
     fn begin(self: &Arc<Self>, effect: Effect) -> Option<Work> {
         match effect {
-            Effect::Survey { slot } => return work(slot, move |crew| crew.survey(slot)),
-            Effect::Claim { slot, only } => {
-                return work(slot, move |crew| crew.claim(slot, only.as_ref()));
+            Effect::Survey { slot } => {
+                return self.activity(slot, |ports, slot| ports.survey(slot));
             }
-            Effect::Peek { slot } => return work(slot, move |crew| crew.peek(slot)),
+            Effect::Claim { slot, only } => {
+                return self.activity(slot, move |ports, slot| ports.claim(slot, only.as_ref()));
+            }
+            Effect::Peek { slot } => {
+                return self.activity(slot, |ports, slot| ports.peek(slot));
+            }
             Effect::RunSession { slot, iteration, task, model, overridden, raised } => {
                 let task = task.map(|task| *task);
-                let job = Job { slot, iteration, task, model, overridden, raised };
-                return Some(Box::new(move |crew| crew.begin_session(job)));
+                let job = Job { iteration, task, model, overridden, raised };
+                let slot = self.take_slot(slot)?;
+                return Some(Box::new(move |ports| ports.begin_session(slot, job)));
             }
             Effect::StopSession { slot, how } => {
                 let stop = match how {
                     Stopping::Interrupt => Stop::Interrupt,
                     Stopping::Kill => Stop::Kill,
                 };
-                self.kit(slot).stop.send_if_modified(|now| {
+                self.stop(slot).send_if_modified(|now| {
                     let rises = stop > *now;
                     *now = stop.max(*now);
                     rises
                 });
             }
             Effect::MakeCandidate { slot, hold } => {
-                return work(slot, move |crew| crew.make_candidate(slot, hold));
+                return self.activity(slot, move |ports, slot| ports.make_candidate(slot, hold));
             }
             Effect::Judge { slot } if self.setup.gates.specs.is_empty() => {
-                return work(slot, move |crew| crew.foresee(slot, crew.judge_without_gates(slot)));
+                return self.activity(slot, |ports, slot| {
+                    let answer = ports.judge_without_gates(slot);
+                    ports.foresee(slot, answer)
+                });
             }
             Effect::Judge { slot } => {
+                let slot = self.take_slot(slot)?;
                 self.tasks().spawn(Arc::clone(self).judge(slot));
             }
             Effect::Verify { slot, tasks, model } => {
+                let slot = self.take_slot(slot)?;
                 self.tasks().spawn(Arc::clone(self).verify(slot, tasks, model));
             }
             Effect::Integrate { slot, commit, hold } => {
-                return work(slot, move |crew| crew.integrate(slot, commit.as_deref(), hold));
+                return self.activity(slot, move |ports, slot| {
+                    ports.integrate(slot, commit.as_deref(), hold)
+                });
             }
             Effect::Settle { slot, settlement } => {
-                return work(slot, move |crew| {
-                    let answer = crew.settle(slot, &settlement);
-                    crew.release_branch(slot);
+                return self.activity(slot, move |ports, slot| {
+                    let answer = ports.settle(slot, &settlement);
+                    ports.release_branch(slot);
                     answer
                 });
             }
             Effect::Release { slot, task } => {
-                self.spawn_detached(move |crew| crew.release(slot, &task));
+                self.spawn_detached(move |ports| ports.release(slot, &task));
             }
             Effect::HoldTask { task } => {
-                self.spawn_detached(move |crew| {
-                    crew.store().hold(&task, &Actor::User(by_control()), now())
+                self.spawn_detached(move |ports| {
+                    ports.store().hold(&task, &Actor::User(by_control()), now())
                 });
             }
             Effect::ResetTask { task } => {
-                self.spawn_detached(move |crew| {
-                    crew.store().reset(&task, &Actor::User(by_control()), now())
+                self.spawn_detached(move |ports| {
+                    ports.store().reset(&task, &Actor::User(by_control()), now())
                 });
             }
             Effect::Wake { slot, at, on_change } => self.wake_later(slot, at, on_change),
             Effect::StopWaiting { slot } => self.stop_waiting(slot),
-            Effect::Publish => return Some(Box::new(|crew| crew.publish())),
+            Effect::Publish => return Some(Box::new(|ports| ports.publish())),
             Effect::Watch { number, page, until } => {
-                return Some(Box::new(move |crew| crew.watch_review(number, &page, until)));
+                return Some(Box::new(move |ports| ports.watch_review(number, &page, until)));
             }
             Effect::StopPublishing => {
                 self.publisher.stop.send_replace(Stop::Kill);
@@ -113,15 +126,37 @@ impl Crew {
         None
     }
 
+    /// The state of a slot, for the activity that the loop wants there. The loop waits for one at a time.
+    fn take_slot(&self, slot: SlotId) -> Option<Box<SlotState>> {
+        let state = self.dispatcher().take_slot(slot);
+        if state.is_none() {
+            self.notice(format!("slot {slot} is busy; ralph ignored a step of the loop"));
+        }
+        state
+    }
+
+    /// An activity whose answer is the next input.
+    fn activity(
+        self: &Arc<Self>,
+        slot: SlotId,
+        act: impl FnOnce(&Arc<Self>, &mut SlotState) -> Answer + Send + 'static,
+    ) -> Option<Work> {
+        let mut slot = self.take_slot(slot)?;
+        Some(Box::new(move |ports| {
+            let answer = catch_panic(Port::Store, || act(ports, &mut slot));
+            ports.step_with(slot, answer)
+        }))
+    }
+
     /// Runs on a thread that may block. Nothing waits for it; a failure is reported.
     fn spawn_detached(
         self: &Arc<Self>,
         act: impl FnOnce(&Arc<Self>) -> Result<(), StoreError> + Send + 'static,
     ) {
-        let crew = Arc::clone(self);
+        let ports = Arc::clone(self);
         self.tasks().spawn_blocking(move || {
-            if let Err(error) = act(&crew) {
-                crew.notice(error.to_string());
+            if let Err(error) = act(&ports) {
+                ports.notice(error.to_string());
             }
         });
     }
@@ -136,15 +171,6 @@ impl Crew {
             other => other,
         }
     }
-}
-
-/// Work whose answer is the next input.
-#[expect(clippy::unnecessary_wraps, reason = "the return type of `begin`")]
-fn work(slot: SlotId, act: impl FnOnce(&Arc<Crew>) -> Answer + Send + 'static) -> Option<Work> {
-    Some(Box::new(move |crew| {
-        let answer = catch_panic(Port::Store, || act(crew));
-        crew.step(&input(slot, answer))
-    }))
 }
 
 /// A panic in an effect is a failure of its port: the loop must learn of it, or it would wait forever.

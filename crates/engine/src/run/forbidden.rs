@@ -1,9 +1,10 @@
 //! Returns work that contains what no commit may contain, with the reason.
 
 use ralph_core::records::Verdict;
-use ralph_core::run::{FORBIDDEN, GateReport, SlotId};
+use ralph_core::run::{FORBIDDEN, GateReport};
 
-use super::crew::{Crew, Failed};
+use super::ports::{Failed, Ports};
+use super::slot_state::SlotState;
 use crate::ports::{Candidate, Forbidden};
 
 /// How many paths are named.
@@ -13,14 +14,14 @@ const BORROWED: &str = "The session changed .git/objects/info/alternates, so git
                         work may be outside the repository and missing in every other clone. \
                         Restore the file";
 
-impl Crew {
+impl Ports {
     /// The report that refuses the candidate, where it holds such a path.
     pub(super) fn check_forbidden(
         &self,
-        slot: SlotId,
+        slot: &SlotState,
         candidate: &Candidate,
     ) -> Result<Option<GateReport>, Failed> {
-        let workspace = self.workspace(slot);
+        let workspace = slot.workspace();
         if workspace.judging_inputs.borrows_objects(&workspace.project) {
             return Ok(Some(refused(BORROWED.to_owned())));
         }

@@ -9,14 +9,15 @@ use ralph_core::agent::ProcessEnd;
 use ralph_core::attempt::digest::{self, Digest};
 use ralph_core::records::Verdict;
 use ralph_core::redact::{Secrets, Stream, StreamKind};
-use ralph_core::run::{GateReport, SlotId};
+use ralph_core::run::GateReport;
 use tokio::sync::watch;
 
-use super::crew::Crew;
 use super::guarded::Guarded;
+use super::ports::Ports;
 use super::run_files::private_file;
 use super::sandboxed::run_sandboxed;
 use super::setup::GateSpec;
+use super::slot_state::SlotState;
 use crate::agents::set;
 use crate::ports::Checkout;
 use crate::process::{CommandSpec, Ended, LineEffect, Listener, Mark, Stop, Watch};
@@ -170,18 +171,18 @@ impl Judging<'_> {
     }
 }
 
-impl Crew {
+impl Ports {
     /// Runs a gate in `place`; what it prints goes to `log`.
     pub(super) async fn gate(
         &self,
-        slot: SlotId,
+        slot: &SlotState,
         gate: &GateSpec,
         place: &GateLocation<'_>,
         log: &Path,
     ) -> Ran {
-        let workspace = self.workspace(slot);
+        let workspace = slot.workspace();
         let in_place = place.folder == workspace.project.worktree;
-        let candidate = self.kit(slot).candidate.clone().filter(|_| in_place);
+        let candidate = slot.candidate.clone().filter(|_| in_place);
         let head = candidate.and_then(|candidate| candidate.taken);
         let sandboxed =
             match self.sandboxed(&workspace, sandbox::ProgramKind::Judge, head.as_deref()) {
@@ -191,10 +192,6 @@ impl Crew {
                     return Ran::of(gate, &Ended::never_ran(failed.error), &output, false);
                 }
             };
-        let (iteration, stop) = {
-            let kit = self.kit(slot);
-            (kit.iteration, kit.stop.subscribe())
-        };
         let judging = Judging {
             gate,
             place,
@@ -202,10 +199,10 @@ impl Crew {
             sandbox: &self.setup.sandbox,
             sandboxed,
             watch: &self.setup.agent.watch,
-            mark: Mark::new(&self.setup.files.project.root, u64::from(iteration)),
+            mark: Mark::new(&self.setup.files.project.root, u64::from(slot.iteration)),
             secrets: &self.setup.files.secrets,
             log: Some(log),
-            stop,
+            stop: self.stop(slot.id).subscribe(),
         };
         let (ran, findings) = judging.run().await;
         for text in findings {

@@ -3,13 +3,13 @@
 //! everywhere: a gate that changed one fails, and ralph restores the file.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use ralph_core::records::Verdict;
-use ralph_core::run::SlotId;
 
-use super::crew::{Crew, Failed};
 use super::gate::Ran;
+use super::judge::blocking;
+use super::ports::{Failed, Ports};
+use super::slot_state::SlotState;
 use crate::ports::Candidate;
 use crate::untrusted::Remembered;
 
@@ -89,23 +89,21 @@ impl Guarded {
     }
 }
 
-impl Crew {
+impl Ports {
     /// The protected files of a candidate, in the place where gates are to run.
-    pub(super) async fn guard_protected(
-        self: &Arc<Self>,
-        slot: SlotId,
+    pub(super) fn guard_protected(
+        &self,
+        slot: &SlotState,
         candidate: &Candidate,
         folder: &Path,
     ) -> Result<Guarded, Failed> {
         if self.setup.gates.rules.protected.is_empty() {
             return Ok(Guarded::default());
         }
-        let (tree, folder) = (candidate.tree.clone(), folder.to_owned());
-        self.aside_of_tasks(move |crew| {
-            let names = crew.workspace(slot).vcs.files(&tree)?;
-            let patterns = &crew.setup.gates.rules.protected;
-            Ok(Guarded::of(&folder, names.into_iter().filter(|name| patterns.matches(name))))
+        blocking(|| {
+            let names = slot.workspace().vcs.files(&candidate.tree)?;
+            let patterns = &self.setup.gates.rules.protected;
+            Ok(Guarded::of(folder, names.into_iter().filter(|name| patterns.matches(name))))
         })
-        .await
     }
 }

@@ -2,19 +2,20 @@
 //! ralph judges work for it.
 
 use ralph_core::records::Verdict;
-use ralph_core::run::{Input, SlotId};
+use ralph_core::run::Input;
 
-use super::crew::{Answer, Crew, Failed};
+use super::ports::{Answer, Failed, Ports};
+use super::slot_state::SlotState;
 use super::workspace::Workspace;
 use crate::ports::GitError;
 
 /// How often ralph retries to lock a branch that moves at that moment.
 pub(super) const TRIES: u32 = 20;
 
-impl Crew {
+impl Ports {
     /// Adds the conflicts of the work with landed commits to a passing report, if a verifier would check it
     /// next.
-    pub(super) fn foresee(&self, slot: SlotId, answer: Answer) -> Answer {
+    pub(super) fn foresee(&self, slot: &mut SlotState, answer: Answer) -> Answer {
         let mut answer = answer?;
         let Input::Judged { gates, tree_changed_while_judging, conflict, .. } = &mut answer else {
             return Ok(answer);
@@ -22,27 +23,27 @@ impl Crew {
         let green =
             !*tree_changed_while_judging && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
         let Some(pool) = self.setup.work.pool.as_ref() else { return Ok(answer) };
-        let (candidate, rebased) = {
-            let kit = self.kit(slot);
-            (kit.candidate.clone(), kit.rebased)
-        };
-        let (Some(candidate), Some(from)) = (candidate, self.workspace(slot).base().head) else {
+        let (Some(candidate), Some(from)) = (&slot.candidate, slot.workspace().base().head) else {
             return Ok(answer);
         };
-        if !green || rebased || self.setup.gates.verifier.is_none() {
+        if !green || slot.rebased || self.setup.gates.verifier.is_none() {
             return Ok(answer);
         }
         let tip = pool.trunk.tip()?;
         if let Some((files, text)) = pool.trunk.conflicts(&from, &candidate.tree, &tip)? {
             let report = self.conflict(pool, (&from, &tip), &files, &text)?;
-            self.kit(slot).gates.push(report);
+            slot.gates.push(report);
             *conflict = files;
         }
         Ok(answer)
     }
 
     /// Locks the branch that the work is committed to.
-    pub(super) fn hold_in_place(&self, slot: SlotId, workspace: &Workspace) -> Result<(), Failed> {
+    pub(super) fn hold_in_place(
+        &self,
+        slot: &mut SlotState,
+        workspace: &Workspace,
+    ) -> Result<(), Failed> {
         self.try_to_hold(slot, || workspace.vcs.hold()).map(drop)
     }
 
@@ -50,12 +51,12 @@ impl Crew {
     /// others may overtake it again. `false` when the branch moved.
     pub(super) fn try_to_hold(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         hold: impl Fn() -> Result<bool, GitError>,
     ) -> Result<bool, Failed> {
         match hold() {
             Ok(held) => {
-                self.kit(slot).holds = held;
+                slot.holds = held;
                 Ok(held)
             }
             Err(error @ GitError::Failed { .. }) => {
@@ -67,13 +68,13 @@ impl Crew {
     }
 
     /// The branch that was held for this slot may move again.
-    pub(super) fn release_branch(&self, slot: SlotId) {
-        if !std::mem::take(&mut self.kit(slot).holds) {
+    pub(super) fn release_branch(&self, slot: &mut SlotState) {
+        if !std::mem::take(&mut slot.holds) {
             return;
         }
         match &self.setup.work.pool {
             Some(pool) => pool.trunk.release(),
-            None => self.workspace(slot).vcs.release(),
+            None => slot.workspace().vcs.release(),
         }
     }
 }

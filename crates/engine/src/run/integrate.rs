@@ -11,19 +11,19 @@ use ralph_core::TaskId;
 use ralph_core::branch::BranchName;
 use ralph_core::records::{Attempt, Verdict};
 use ralph_core::run::{
-    CommitPlan, GateReport, Input, Landing, MERGE, Notice, Port, SIGNAL, Settlement, SlotId,
-    TaskBrief,
+    CommitPlan, GateReport, Input, Landing, MERGE, Notice, Port, SIGNAL, Settlement, TaskBrief,
 };
 use ralph_core::task::{Actor, Status};
 
 use super::RunError;
 use super::crash;
-use super::crew::{Answer, Crew, Failed};
 use super::holding;
 use super::hooked::Hooked;
 use super::judging_inputs::JudgingInputs;
+use super::ports::{Answer, Failed, Ports};
 use super::run_files::WorktreeLock;
 use super::setup::Setup;
+use super::slot_state::SlotState;
 use super::workspace::Workspace;
 use super::worktree_setup::{WorktreeSetupError, run_worktree_setup};
 use crate::clock::now;
@@ -156,21 +156,24 @@ impl WorktreePool {
     }
 }
 
-impl Crew {
+impl Ports {
     /// The slot goes to the worktree of its task.
-    pub(super) fn enter(&self, slot: SlotId, task: Option<&TaskBrief>) -> Result<(), Failed> {
+    pub(super) fn enter(
+        &self,
+        slot: &mut SlotState,
+        task: Option<&TaskBrief>,
+    ) -> Result<(), Failed> {
         let (Some(pool), Some(task)) = (&self.setup.work.pool, task) else { return Ok(()) };
         let (workspace, notes) = pool.open(&self.setup, task)?;
         for note in notes {
             self.notice(note);
         }
-        let mut kit = self.kit(slot);
-        kit.workspace = Some(Arc::new(workspace));
-        kit.rebased = false;
-        kit.changes = None;
-        kit.weakened = None;
-        kit.subject = None;
-        kit.off_branch = None;
+        slot.enter(Arc::new(workspace));
+        slot.rebased = false;
+        slot.changes = None;
+        slot.weakened = None;
+        slot.subject = None;
+        slot.off_branch = None;
         Ok(())
     }
 
@@ -178,17 +181,17 @@ impl Crew {
     /// work all the same.
     pub(super) fn return_to_branch(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         workspace: &Workspace,
     ) -> Result<(), Failed> {
         let Some(pool) = &self.setup.work.pool else { return Ok(()) };
-        let (Some((task, attempt)), Some(branch)) = (self.task_of(slot), workspace.base().branch)
+        let (Some((task, attempt)), Some(branch)) = (slot.attempt(), workspace.base().branch)
         else {
             return Ok(());
         };
         let vcs = pool.worktrees.vcs(workspace.project.clone())?;
         if let Some(saved) = save_and_return_to_branch(&vcs, &branch, &task, attempt)? {
-            self.kit(slot).off_branch = Some(format!(
+            slot.off_branch = Some(format!(
                 "the work is not on branch {branch} and not based on it; it is saved under {}",
                 saved.name
             ));
@@ -197,8 +200,8 @@ impl Crew {
     }
 
     /// The report that refuses work on the wrong branch.
-    pub(super) fn judge_place(&self, slot: SlotId) -> Option<GateReport> {
-        self.kit(slot).off_branch.clone().map(|digest| GateReport {
+    pub(super) fn judge_place(&self, slot: &SlotState) -> Option<GateReport> {
+        slot.off_branch.clone().map(|digest| GateReport {
             name: MERGE.to_owned(),
             verdict: Verdict::Fail,
             exit_code: Some(1),
@@ -212,11 +215,11 @@ impl Crew {
     /// the work has landed or is refused.
     pub(super) fn integrate(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         commit: Option<&CommitPlan>,
         hold: bool,
     ) -> Answer {
-        let (workspace, judged) = (self.workspace(slot), self.kit(slot).candidate.clone());
+        let (workspace, judged) = (slot.workspace(), slot.candidate.clone());
         let (Some(pool), Some(judged)) = (&self.setup.work.pool, judged) else {
             return Err(Failed::new(Port::Git, "there is nothing to land", true));
         };
@@ -224,16 +227,16 @@ impl Crew {
             match workspace.vcs.commit(&workspace.base(), &judged, &plan.subject, &plan.body) {
                 Ok(Some(commit)) => self.committed(slot, &judged, &commit, plan),
                 Ok(None) => {}
-                Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot }),
+                Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot: slot.id }),
                 Err(error @ GitError::HookChanged { .. }) => {
                     self.notice(error.to_string());
-                    return Ok(Input::HeadMoved { slot });
+                    return Ok(Input::HeadMoved { slot: slot.id });
                 }
                 Err(error @ GitError::Hook { .. }) => return Ok(self.hook_refused(slot, &error)),
                 Err(error) => return Err(error.into()),
             }
         }
-        if let Some(task) = self.dispatcher().task_of(slot) {
+        if let Some(task) = slot.task.clone() {
             // It is finished; whatever keeps it from landing, the next run needs no session for it.
             self.write_evidence_of(slot, &task, &judged, false)?;
         }
@@ -250,9 +253,14 @@ impl Crew {
             match pool.trunk.replay(&own, &from, &head, &tip, words)? {
                 Replayed::Conflict { files, text } => {
                     let report = self.conflict(pool, (&from, &tip), &files, &text)?;
-                    self.kit(slot).gates.push(report);
+                    slot.gates.push(report);
                     let (onto, landing) = (Some(tip), Landing::Conflict { files });
-                    return Ok(Input::Integrated { slot, onto, tree: judged.tree, landing });
+                    return Ok(Input::Integrated {
+                        slot: slot.id,
+                        onto,
+                        tree: judged.tree,
+                        landing,
+                    });
                 }
                 Replayed::Clean { head: new } => {
                     let held = !hold
@@ -289,21 +297,19 @@ impl Crew {
             true => Landing::Straight,
             false => Landing::Rebased,
         };
-        let mut kit = self.kit(slot);
-        kit.candidate = Some(candidate);
+        slot.candidate = Some(candidate);
         if landing == Landing::Rebased {
-            kit.changes = None;
-            kit.rebased = true;
+            slot.changes = None;
+            slot.rebased = true;
         }
         let landing = obstacle.unwrap_or(landing);
-        Ok(Input::Integrated { slot, onto, tree, landing })
+        Ok(Input::Integrated { slot: slot.id, onto, tree, landing })
     }
 
     /// The candidate is a commit now.
-    fn committed(&self, slot: SlotId, judged: &Candidate, commit: &str, plan: &CommitPlan) {
-        let mut kit = self.kit(slot);
-        kit.subject = Some(plan.subject.clone());
-        kit.candidate = Some(Candidate {
+    fn committed(&self, slot: &mut SlotState, judged: &Candidate, commit: &str, plan: &CommitPlan) {
+        slot.subject = Some(plan.subject.clone());
+        slot.candidate = Some(Candidate {
             tree: judged.tree.clone(),
             head: Some(commit.to_owned()),
             head_tree: judged.tree.clone(),
@@ -339,26 +345,22 @@ impl Crew {
     }
 
     /// Saves what is in a worktree and was not judged.
-    fn save_left(&self, slot: SlotId, workspace: &Workspace) -> Result<Option<Saved>, Failed> {
-        let Some((task, attempt)) = self.task_of(slot) else { return Ok(None) };
+    fn save_left(&self, slot: &SlotState, workspace: &Workspace) -> Result<Option<Saved>, Failed> {
+        let Some((task, attempt)) = slot.attempt() else { return Ok(None) };
         let base = workspace.base();
         Ok(workspace.vcs.save(&base, &workspace.vcs.candidate(&base)?, &task, attempt)?)
     }
 
-    fn task_of(&self, slot: SlotId) -> Option<(TaskId, u32)> {
-        self.dispatcher().task_of(slot).map(|task| (task.id, task.attempt_number))
-    }
-
     /// Moves the branch of the run to the work. `None` when it has landed; else the next input.
-    pub(super) fn land(&self, slot: SlotId) -> Result<Option<Input>, Failed> {
-        let workspace = self.workspace(slot);
+    pub(super) fn land(&self, slot: &SlotState) -> Result<Option<Input>, Failed> {
+        let workspace = slot.workspace();
         let Some(pool) = &self.setup.work.pool else { return Ok(None) };
         let (Some(head), Some(from)) = (workspace.vcs.head()?, workspace.base().head) else {
             return Ok(None);
         };
         match pool.trunk.advance(&from, &head) {
             Ok(()) => Ok(None),
-            Err(GitError::HeadMoved { .. }) => Ok(Some(Input::HeadMoved { slot })),
+            Err(GitError::HeadMoved { .. }) => Ok(Some(Input::HeadMoved { slot: slot.id })),
             Err(error) => Err(error.into()),
         }
     }
@@ -366,12 +368,11 @@ impl Crew {
     /// The work cannot land as it is, or was given up. It is saved, and the next attempt starts again.
     pub(super) fn start_over(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         settlement: &Settlement,
     ) -> Result<Option<(TaskId, String)>, Failed> {
-        let workspace = self.workspace(slot);
-        let (Some(pool), Some((task, attempt))) = (&self.setup.work.pool, self.task_of(slot))
-        else {
+        let workspace = slot.workspace();
+        let (Some(pool), Some((task, attempt))) = (&self.setup.work.pool, slot.attempt()) else {
             return Ok(None);
         };
         let vcs = pool.worktrees.vcs(workspace.project.clone())?;
@@ -386,21 +387,19 @@ impl Crew {
     }
 
     /// The slot leaves the worktree of its task. When no work is left there, the worktree is removed.
-    pub(super) fn leave(self: &Arc<Self>, slot: SlotId, over: bool) {
+    pub(super) fn leave(self: &Arc<Self>, slot: &mut SlotState, over: bool) {
         if self.setup.work.pool.is_none() {
             return;
         }
-        let task = self.task_of(slot);
-        if let Some(workspace) = self.kit(slot).workspace.take() {
-            workspace.leave();
-        }
+        let task = slot.attempt();
+        slot.enter(Arc::clone(&self.home)).leave();
         let Some((task, _)) = task.filter(|_| over) else { return };
-        let crew = Arc::clone(self);
+        let ports = Arc::clone(self);
         self.tasks().spawn_blocking(move || {
-            let Some(pool) = &crew.setup.work.pool else { return };
+            let Some(pool) = &ports.setup.work.pool else { return };
             let cleared = branch_of(&task).and_then(|branch| pool.clear(&branch));
             if let Err(error) = cleared {
-                crew.notice(format!("the worktree of {task} could not be removed: {error}"));
+                ports.notice(format!("the worktree of {task} could not be removed: {error}"));
             }
         });
     }

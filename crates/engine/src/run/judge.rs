@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::records::Verdict;
-use ralph_core::run::{GateReport, Input, Port, SlotId, VERIFIER};
+use ralph_core::run::{GateReport, Input, Port, VERIFIER};
 
 use super::crash;
-use super::crew::{Answer, Crew, Failed};
+use super::effects::catch_panic;
 use super::gate::{GateLocation, Ran, file_name};
+use super::ports::{Answer, Failed, Ports};
 use super::setup::{GateRules, GateSpec};
+use super::slot_state::SlotState;
 use crate::ports::{Candidate, Checkout, GitError, RunBase};
 use crate::untrusted;
 
@@ -22,10 +24,10 @@ const SETUP: &str = "setup";
 /// How long it may take where no gate says so.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(600);
 
-impl Crew {
+impl Ports {
     /// The worktree as a tree to judge.
-    pub(super) fn new_candidate(&self, slot: SlotId) -> Result<Candidate, GitError> {
-        let workspace = self.workspace(slot);
+    pub(super) fn new_candidate(&self, slot: &SlotState) -> Result<Candidate, GitError> {
+        let workspace = slot.workspace();
         let candidate = workspace.vcs.candidate(&workspace.base())?;
         // A commit that came onto the branch meanwhile is the user's, and is not held against the work.
         if workspace.vcs.lands_when_accepted() && !self.setup.policy.adds_all() {
@@ -35,9 +37,9 @@ impl Crew {
     }
 
     /// Writes the candidate tree.
-    pub(super) fn make_candidate(&self, slot: SlotId, hold: bool) -> Answer {
-        let since = self.kit(slot).since;
-        let workspace = self.workspace(slot);
+    pub(super) fn make_candidate(&self, slot: &mut SlotState, hold: bool) -> Answer {
+        let since = slot.since;
+        let workspace = slot.workspace();
         workspace.vcs.remove_dead_locks(since)?;
         workspace.vcs.import_commits()?;
         self.return_to_branch(slot, &workspace)?;
@@ -57,11 +59,10 @@ impl Crew {
         self.note_touched(&workspace, &candidate, &names)?;
         crash::point("candidate-made");
         let tree = candidate.tree.clone();
-        let mut kit = self.kit(slot);
-        kit.candidate = Some(candidate);
-        kit.changes = Some((tree.clone(), files));
+        slot.candidate = Some(candidate);
+        slot.changes = Some((tree.clone(), files));
         Ok(Input::CandidateMade {
-            slot,
+            slot: slot.id,
             tree,
             plan_only: self.is_plan_only(&names),
             file_count: u32::try_from(names.len()).unwrap_or(u32::MAX),
@@ -70,10 +71,8 @@ impl Crew {
     }
 
     /// There is nothing to run, but maybe something to refuse.
-    pub(super) fn judge_without_gates(&self, slot: SlotId) -> Answer {
-        let Some(candidate) = self.kit(slot).candidate.clone() else {
-            return Err(Failed::new(Port::Git, "there is no candidate tree", true));
-        };
+    pub(super) fn judge_without_gates(&self, slot: &mut SlotState) -> Answer {
+        let candidate = slot.judged_candidate()?;
         let found = self.judge_deliverable(slot)?.or_else(|| self.judge_written_plan());
         let reports = match found {
             Some(report) => vec![report],
@@ -83,35 +82,28 @@ impl Crew {
     }
 
     /// Runs the gates on the candidate.
-    pub(super) async fn judge(self: Arc<Self>, slot: SlotId) {
-        let answer = self.judge_twice(slot).await;
+    pub(super) async fn judge(self: Arc<Self>, mut slot: Box<SlotState>) {
+        let answer = self.judge_twice(&mut slot).await;
         if answer.is_err() {
-            self.release_branch(slot);
+            self.release_branch(&mut slot);
         }
-        let crew = Arc::clone(&self);
-        let seen = tokio::task::spawn_blocking(move || crew.foresee(slot, answer)).await;
-        let failed = |panic| Err(Failed::new(Port::Git, panic, true));
-        self.answer(slot, seen.unwrap_or_else(failed));
+        let answer = blocking(|| self.foresee(&mut slot, answer));
+        self.answer(slot, answer);
     }
 
     /// The gates run in the worktree. What they rewrite of the work is judged once more; any other file that
     /// changes meanwhile is the user's, unless the gates write the same into a checkout.
-    async fn judge_twice(self: &Arc<Self>, slot: SlotId) -> Answer {
-        let Some(before) = self.kit(slot).candidate.clone() else {
-            return Err(Failed::new(Port::Git, "there is no candidate tree", true));
-        };
-        let checkout = self.fresh(slot, &before).await?;
+    async fn judge_twice(&self, slot: &mut SlotState) -> Answer {
+        let before = slot.judged_candidate()?;
+        let checkout = self.fresh(slot, &before)?;
         let clean = checkout.is_some();
         let gates = self.run_gates(slot, &before, checkout.as_ref()).await?;
-        drop_in_background(checkout).await;
+        remove_checkout(checkout);
         // What happened in the worktree meanwhile says nothing about a tree that was judged elsewhere.
         if clean || gates.is_empty() {
             return Ok(self.keep(slot, before, gates, false));
         }
-        let during = {
-            let before = before.clone();
-            self.aside_of_tasks(move |crew| crew.changed_during_gates(slot, &before)).await?
-        };
+        let during = blocking(|| self.changed_during_gates(slot, &before))?;
         let green = gates.iter().all(|gate| gate.verdict == Verdict::Pass);
         // Where you committed meanwhile, all of it is judged again on top of that.
         if !green || during.is_empty() || during.after.head != before.head {
@@ -121,7 +113,7 @@ impl Crew {
             self.notice("The gates changed files of the work; ralph runs them again on the result");
             let after = Candidate { tree: during.work.clone(), ..during.after };
             let gates = self.run_gates(slot, &after, None).await?;
-            let again = self.aside_of_tasks(move |crew| Ok(crew.new_candidate(slot)?)).await?;
+            let again = blocking(|| Ok(self.new_candidate(slot)?))?;
             let tree_changed_while_judging = again.tree != after.tree;
             return Ok(self.keep(slot, after, gates, tree_changed_while_judging));
         }
@@ -130,13 +122,13 @@ impl Crew {
 
     /// Judges the work in a checkout without the files that changed beside it. Those that the gates write
     /// there as well are part of the work; the others stay with the user.
-    async fn judge_apart(self: &Arc<Self>, slot: SlotId, during: DuringGates) -> Answer {
+    async fn judge_apart(&self, slot: &mut SlotState, during: DuringGates) -> Answer {
         let work = Candidate { tree: during.work.clone(), ..during.after.clone() };
-        let checkout = self.checkout(slot, &work).await?;
+        let checkout = self.checkout(slot, &work)?;
         let there = |path: &String| content(&checkout.folder().join(path));
         let before: Vec<_> = during.outside.iter().map(there).collect();
         let gates = self.run_gates(slot, &work, Some(&checkout)).await?;
-        let workspace = self.workspace(slot);
+        let workspace = slot.workspace();
         let (mut written, mut theirs) = (Vec::new(), Vec::new());
         for (path, before) in during.outside.into_iter().zip(before) {
             match there(&path) == before {
@@ -147,32 +139,30 @@ impl Crew {
         // Gates that write something else each time cannot be asked about what they leave.
         let same = |path: &String| there(path) == content(&workspace.project.worktree.join(path));
         let tree_changed_while_judging = !during.inside.iter().chain(&written).all(same);
-        drop_in_background(Some(checkout)).await;
+        remove_checkout(Some(checkout));
         let now = during.worktree;
-        self.aside_of_tasks(move |crew| {
-            let workspace = crew.workspace(slot);
+        blocking(|| {
             let tree = workspace.vcs.with_paths(&work.tree, &now, &written)?;
             if !theirs.is_empty() {
                 let base = workspace.vcs.disown(&workspace.base(), &now, &theirs)?;
                 workspace.set_base(base);
-                crew.notice(format!(
+                self.notice(format!(
                     "Left out of the work, because they changed while gates ran: {}",
                     theirs.join(", ")
                 ));
             }
-            crew.kit(slot).unsure.clear();
-            Ok(crew.keep(slot, Candidate { tree, ..work }, gates, tree_changed_while_judging))
+            slot.unsure.clear();
+            Ok(self.keep(slot, Candidate { tree, ..work }, gates, tree_changed_while_judging))
         })
-        .await
     }
 
     /// What changed in the worktree while gates ran, now and at earlier attempts on the same work.
     fn changed_during_gates(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         before: &Candidate,
     ) -> Result<DuringGates, Failed> {
-        let workspace = self.workspace(slot);
+        let workspace = slot.workspace();
         let after = self.new_candidate(slot)?;
         let worktree = match workspace.base().start {
             None => after.tree.clone(),
@@ -185,50 +175,45 @@ impl Crew {
         let adds_all = self.setup.policy.adds_all();
         let (inside, outside): (Vec<String>, Vec<String>) =
             changed.into_iter().partition(|path| own.contains(path) || adds_all);
-        let mut unsure = std::mem::take(&mut self.kit(slot).unsure);
+        let mut unsure = std::mem::take(&mut slot.unsure);
         unsure.extend(outside);
         let still = workspace.vcs.changes(&before.tree, &worktree)?;
         unsure.retain(|path| still.contains(path) && !own.contains(path));
-        self.kit(slot).unsure.clone_from(&unsure);
+        slot.unsure.clone_from(&unsure);
         let work = workspace.vcs.with_paths(&before.tree, &worktree, &inside)?;
         Ok(DuringGates { work, worktree, inside, outside: unsure.into_iter().collect(), after })
     }
 
     fn keep(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         candidate: Candidate,
         gates: Vec<GateReport>,
         tree_changed_while_judging: bool,
     ) -> Input {
         let tree = candidate.tree.clone();
-        let mut kit = self.kit(slot);
-        kit.candidate = Some(candidate);
+        slot.candidate = Some(candidate);
         // The verdict of the verifier from before a rebase still counts.
-        let verdict = kit.gates.iter().find(|gate| kit.rebased && gate.name == VERIFIER).cloned();
-        kit.gates.clone_from(&gates);
-        kit.gates.extend(verdict);
-        Input::Judged { slot, tree, gates, tree_changed_while_judging, conflict: vec![] }
+        let verdict = slot.gates.iter().find(|gate| slot.rebased && gate.name == VERIFIER).cloned();
+        slot.gates.clone_from(&gates);
+        slot.gates.extend(verdict);
+        Input::Judged { slot: slot.id, tree, gates, tree_changed_while_judging, conflict: vec![] }
     }
 
     /// Runs the gates on a candidate, in a checkout of it or in the worktree.
     async fn run_gates(
-        self: &Arc<Self>,
-        slot: SlotId,
+        &self,
+        slot: &mut SlotState,
         candidate: &Candidate,
         checkout: Option<&Checkout>,
     ) -> Result<Vec<GateReport>, Failed> {
-        let refused = {
-            let candidate = candidate.clone();
-            self.aside_of_tasks(move |crew| crew.check_changes(slot, &candidate)).await?
-        };
-        if let Some(refused) = refused {
+        if let Some(refused) = blocking(|| self.check_changes(slot, candidate))? {
             return Ok(vec![refused]);
         }
-        let workspace = self.workspace(slot);
+        let workspace = slot.workspace();
         let place = checkout
             .map_or(GateLocation::of(&workspace.project.worktree), GateLocation::in_checkout);
-        let guarded = self.guard_protected(slot, candidate, place.folder).await?;
+        let guarded = self.guard_protected(slot, candidate, place.folder)?;
         let place = place.guarding(&guarded);
         if let Some(failed) = self.run_setup(slot, checkout, &place).await {
             return Ok(vec![failed.report]);
@@ -249,41 +234,39 @@ impl Crew {
     }
 
     /// A fresh checkout of the candidate, where gates want one.
-    pub(super) async fn fresh(
-        self: &Arc<Self>,
-        slot: SlotId,
+    pub(super) fn fresh(
+        &self,
+        slot: &SlotState,
         candidate: &Candidate,
     ) -> Result<Option<Checkout>, Failed> {
         match self.setup.gates.rules.clean {
-            true => self.checkout(slot, candidate).await.map(Some),
+            true => self.checkout(slot, candidate).map(Some),
             false => Ok(None),
         }
     }
 
     /// A checkout of a tree, where gates want one with caches of its own.
-    pub(super) async fn checkout(
-        self: &Arc<Self>,
-        slot: SlotId,
+    pub(super) fn checkout(
+        &self,
+        slot: &SlotState,
         candidate: &Candidate,
     ) -> Result<Checkout, Failed> {
-        let candidate = candidate.clone();
-        self.aside_of_tasks(move |crew| {
-            let rules = &crew.setup.gates.rules;
-            let checkout = crew.workspace(slot).vcs.checkout(&candidate, &rules.include)?;
+        blocking(|| {
+            let rules = &self.setup.gates.rules;
+            let checkout = slot.workspace().vcs.checkout(candidate, &rules.include)?;
             if !rules.clean {
                 return Ok(checkout);
             }
-            let caches = crew.setup.sandbox.fresh_caches();
+            let caches = self.setup.sandbox.fresh_caches();
             let caches = caches.map_err(|error| Failed::new(Port::Gate, error, false))?;
             Ok(checkout.with_caches(caches))
         })
-        .await
     }
 
     /// Runs the setup command in a checkout; what it said, where it failed.
     pub(super) async fn prepare_checkout(
         &self,
-        slot: SlotId,
+        slot: &SlotState,
         checkout: Option<&Checkout>,
     ) -> Option<Ran> {
         let place = GateLocation::in_checkout(checkout?);
@@ -292,7 +275,7 @@ impl Crew {
 
     async fn run_setup(
         &self,
-        slot: SlotId,
+        slot: &SlotState,
         checkout: Option<&Checkout>,
         place: &GateLocation<'_>,
     ) -> Option<Ran> {
@@ -306,8 +289,8 @@ impl Crew {
     /// A gate that the shell could not run, with or without the work, says nothing about the work: the run
     /// stops. A gate that cannot be tried on the base fails like any other.
     async fn check_runnable(
-        self: &Arc<Self>,
-        slot: SlotId,
+        &self,
+        slot: &SlotState,
         gate: &GateSpec,
         ran: &Ran,
         candidate: &Candidate,
@@ -337,44 +320,38 @@ impl Crew {
 
     /// The exit code of a gate in a fresh checkout of the tree that the work began from.
     async fn on_base(
-        self: &Arc<Self>,
-        slot: SlotId,
+        &self,
+        slot: &SlotState,
         gate: &GateSpec,
         candidate: &Candidate,
     ) -> Option<i32> {
-        let tree = self.workspace(slot).settled_tree();
+        let tree = slot.workspace().settled_tree();
         let base = Candidate { tree, taken: None, leftovers: false, ..candidate.clone() };
-        let checkout = self.checkout(slot, &base).await.ok()?;
+        let checkout = self.checkout(slot, &base).ok()?;
         let code = match self.prepare_checkout(slot, Some(&checkout)).await {
             Some(_) => None,
             None => {
                 let name = format!(".gate-{}.base.log", file_name(&gate.name));
-                let log = self.setup.files.logs.iteration(self.kit(slot).iteration, &name);
+                let log = self.setup.files.logs.iteration(slot.iteration, &name);
                 let place = GateLocation::in_checkout(&checkout);
                 self.gate(slot, gate, &place, &log).await.report.exit_code
             }
         };
-        drop_in_background(Some(checkout)).await;
+        remove_checkout(Some(checkout));
         code
     }
 
     /// Runs a gate in `place`, and keeps what it prints with the iteration.
-    async fn run_gate(&self, slot: SlotId, gate: &GateSpec, place: &GateLocation<'_>) -> Ran {
-        self.step(&Input::GateStarted { slot, gate: gate.name.clone() });
-        let iteration = self.kit(slot).iteration;
+    async fn run_gate(&self, slot: &SlotState, gate: &GateSpec, place: &GateLocation<'_>) -> Ran {
+        self.step(&Input::GateStarted { slot: slot.id, gate: gate.name.clone() });
         let name = format!(".gate-{}.log", file_name(&gate.name));
-        self.gate(slot, gate, place, &self.setup.files.logs.iteration(iteration, &name)).await
+        self.gate(slot, gate, place, &self.setup.files.logs.iteration(slot.iteration, &name)).await
     }
+}
 
-    /// Runs where waiting is allowed.
-    pub(super) async fn aside_of_tasks<T: Send + 'static>(
-        self: &Arc<Self>,
-        act: impl FnOnce(&Self) -> Result<T, Failed> + Send + 'static,
-    ) -> Result<T, Failed> {
-        let crew = Arc::clone(self);
-        let done = tokio::task::spawn_blocking(move || act(&crew)).await;
-        done.map_err(|panic| Failed::new(Port::Git, panic, true))?
-    }
+/// Does what waits for files, git or the store. Other activities on this thread move to another one meanwhile.
+pub(super) fn blocking<T>(act: impl FnOnce() -> Result<T, Failed>) -> Result<T, Failed> {
+    tokio::task::block_in_place(|| catch_panic(Port::Git, act))
 }
 
 /// What changed in the worktree while gates ran.
@@ -412,6 +389,6 @@ pub(super) fn setup_gate(rules: &GateRules, timeout: Duration) -> Option<GateSpe
 }
 
 /// Removes a checkout where waiting is allowed.
-pub(super) async fn drop_in_background(checkout: Option<Checkout>) {
-    let _ = tokio::task::spawn_blocking(move || drop(checkout)).await;
+pub(super) fn remove_checkout(checkout: Option<Checkout>) {
+    tokio::task::block_in_place(|| drop(checkout));
 }

@@ -7,7 +7,7 @@ use ralph_core::TaskId;
 use ralph_core::run::{NeedsMerge, WorkPlace, needs_merge};
 use ralph_core::task::Task;
 
-use super::crew::{Crew, Failed};
+use super::ports::{Failed, Ports};
 use crate::ports::{Filter, GitError, Store, StoreError, Vcs};
 
 /// How deep the parts of a task that others need are looked at.
@@ -75,7 +75,7 @@ fn commits_of(store: &mut dyn Store, task: &TaskId, deep: u32) -> Result<Vec<Str
     Ok(commits)
 }
 
-impl Crew {
+impl Ports {
     /// Takes those that wait for a merge out of the tasks that can be claimed.
     pub(super) fn without_merges(
         &self,

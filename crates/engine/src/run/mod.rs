@@ -5,14 +5,14 @@
 //! | [`shared_budget`] | the spending of runs that share a budget |
 //! | [`setup`] | everything a run needs, assembled by its caller |
 //! | `dispatcher` | the one loop: input → decide → journal → effects |
-//! | `crew` | state that effects share: ports, slots, ids |
+//! | `ports` | what activities share: setup, store, ids, the way back to the loop |
+//! | `slot_state` | what a slot carries from one activity to the next |
 //! | `effects` | each effect as a task of its own whose answer is an input |
 //! | `survey` | survey, claim, peek |
 //! | [`prompting`] | the prompt of an attempt |
 //! | `session` | one agent session |
 //! | `recover` | recovers from an interrupted run |
 //! | `display` | the displays, on their own thread |
-//! | `status` | the status of a running loop, for those who ask |
 //! | `judge` | the candidate tree, and where it is judged |
 //! | `workspace` | where a slot works: the user's worktree, or one of its task |
 //! | `owning` | who owns the work in the worktree, before and after a session |
@@ -37,7 +37,6 @@
 mod baseline;
 mod clean;
 pub mod crash;
-mod crew;
 mod daily_cost;
 mod deciding;
 mod deliverable;
@@ -58,6 +57,7 @@ mod overhead;
 mod owning;
 mod parked_tasks;
 mod plan;
+mod ports;
 pub mod prompting;
 mod protected;
 mod publish;
@@ -69,8 +69,8 @@ mod session;
 mod settle;
 pub mod setup;
 pub mod shared_budget;
+mod slot_state;
 pub mod state_file;
-mod status;
 mod store_file;
 mod survey;
 mod tidy;

@@ -4,27 +4,28 @@
 //! [`Vcs::open`]: crate::ports::Vcs::open
 
 use ralph_core::TaskId;
-use ralph_core::run::{Picker, SlotId, TaskBrief};
+use ralph_core::run::{Picker, TaskBrief};
 
-use super::crew::{Crew, Failed};
+use super::ports::{Failed, Ports};
+use super::slot_state::SlotState;
 use super::workspace::Workspace;
 use crate::ports::{Blocked, Restored, SetAsideWork};
 
 /// How many files a sentence names.
 const NAMED: usize = 5;
 
-impl Crew {
+impl Ports {
     /// Prepares the worktree for a session. A task with its own worktree shares it with no other.
     pub(super) fn open_workspace(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         task: Option<&TaskBrief>,
     ) -> Result<(), Failed> {
-        self.kit(slot).workspace_note = None;
+        slot.workspace_note = None;
         if self.setup.work.pool.is_some() {
             return Ok(());
         }
-        let workspace = self.workspace(slot);
+        let workspace = slot.workspace();
         let owner = task.map(|task| task.id.clone()).or_else(|| self.iteration_owner());
         let opened = workspace.vcs.open(&self.setup.run, &workspace.base(), owner.as_ref())?;
         workspace.set_base(opened.base);
@@ -34,7 +35,7 @@ impl Crew {
             workspace.set_settled_tree(&tree);
         }
         if opened.left.is_some() {
-            self.kit(slot).unsure.clear();
+            slot.unsure.clear();
         }
         if let Some(left) = &opened.left {
             self.notice(left_words(left));
@@ -45,7 +46,7 @@ impl Crew {
         if let Some(blocked) = &opened.blocked {
             let note = blocked_words(blocked);
             self.notice(note.clone());
-            self.kit(slot).workspace_note = Some(note);
+            slot.workspace_note = Some(note);
         }
         Ok(())
     }
@@ -53,7 +54,7 @@ impl Crew {
     /// The task with the attempt whose finished work is still in the worktree, untouched: it needs no session.
     pub(super) fn found_work(
         &self,
-        slot: SlotId,
+        slot: &SlotState,
         task: Option<&TaskBrief>,
     ) -> Result<Option<TaskBrief>, Failed> {
         let Some((task, work)) = task.and_then(|task| Some((task, task.finished.as_ref()?))) else {
@@ -70,11 +71,15 @@ impl Crew {
 
     /// After a session that chose its tasks itself: what is in the worktree for any other task is not part
     /// of its work.
-    pub(super) fn keep_own_work(&self, slot: SlotId, workspace: &Workspace) -> Result<(), Failed> {
+    pub(super) fn keep_own_work(
+        &self,
+        slot: &mut SlotState,
+        workspace: &Workspace,
+    ) -> Result<(), Failed> {
         if self.setup.policy.picker != Picker::Agent || self.setup.policy.by_iteration() {
             return Ok(());
         }
-        let held = self.dispatcher().held_by(slot);
+        let held = slot.held.clone();
         if held.is_empty() {
             return Ok(());
         }
@@ -85,10 +90,10 @@ impl Crew {
     }
 
     /// Says once where a session worked inside of a submodule: that repository is not ralph's to commit to.
-    pub(super) fn name_submodules(&self, slot: SlotId, workspace: &Workspace) {
+    pub(super) fn name_submodules(&self, slot: &mut SlotState, workspace: &Workspace) {
         // It is only mentioned, so what cannot be found out stops nothing.
         let found = workspace.vcs.submodules_with_work().unwrap_or_default();
-        let known = std::mem::replace(&mut self.kit(slot).submodules, found.clone());
+        let known = std::mem::replace(&mut slot.submodules, found.clone());
         for path in found.iter().filter(|path| !known.contains(path)) {
             self.notice(format!(
                 "Submodule {path} has uncommitted work or new commits. ralph does not commit inside \

@@ -5,13 +5,13 @@ use ralph_core::records::LogKind;
 use ralph_core::run::{LeftTask, Survey};
 use ralph_core::task::{Status, StatusFilter, Task};
 
-use super::crew::{Crew, Failed};
+use super::ports::{Failed, Ports};
 use crate::ports::{Filter, Scope, Store, StoreError};
 
 /// The most tasks that are named.
 const MOST: usize = 20;
 
-impl Crew {
+impl Ports {
     /// The survey with the tasks that failed or wait.
     pub(super) fn with_left(&self, survey: Survey) -> Result<Survey, Failed> {
         if survey.counts.failed + survey.counts.waiting == 0 {

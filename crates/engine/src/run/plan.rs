@@ -7,15 +7,16 @@ use ralph_core::agent::{EndClass, SessionEnd};
 use ralph_core::plan::markdown::{AttemptNote, ItemState, LogRow, PlanKind};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    About, Class, GateReport, Input, Planned, Port, Request, RequestedOutcome, Settlement, SlotId,
-    Survey, TaskBrief,
+    About, Class, GateReport, Input, Planned, Port, Request, RequestedOutcome, Settlement, Survey,
+    TaskBrief,
 };
 use ralph_core::task::{Actor, Refusal};
 use ralph_core::time::{Zone, duration};
 use ralph_core::{AgentId, TaskId};
 
-use super::crew::{Answer, Crew, Failed};
+use super::ports::{Answer, Failed, Ports};
 use super::session::Job;
+use super::slot_state::SlotState;
 use super::survey::brief;
 use crate::clock::now;
 use crate::plan_file::{
@@ -58,9 +59,13 @@ enum PlanProblem {
     Failed(Failed),
 }
 
-impl Crew {
+impl Ports {
     /// Synchronizes file and store, and keeps the snapshot.
-    fn sync_plan(&self, slot: SlotId, plan: &PlanFile) -> Result<Option<SyncedPlan>, PlanProblem> {
+    fn sync_plan(
+        &self,
+        slot: &mut SlotState,
+        plan: &PlanFile,
+    ) -> Result<Option<SyncedPlan>, PlanProblem> {
         let synced = {
             let (mut store, mut ids) = (self.store(), self.ids());
             // A huge plan takes long to take in, and a run that is asked to stop has no use for it.
@@ -83,20 +88,20 @@ impl Crew {
                 ));
             }
             for warning in &synced.plan.doc.warnings {
-                let is_news = self.kit(slot).warned.insert(warning.text.clone());
+                let is_news = slot.warned.insert(warning.text.clone());
                 if is_news {
                     self.notice(format!("{}: {warning}", plan.name()));
                 }
             }
         }
-        self.kit(slot).plan.clone_from(&synced);
+        slot.plan.clone_from(&synced);
         Ok(synced)
     }
 
     /// The state of the plan file.
     pub(super) fn survey_plan(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         plan: &PlanFile,
         taken_back: Vec<TaskId>,
     ) -> Result<Survey, Failed> {
@@ -144,28 +149,28 @@ impl Crew {
     }
 
     /// Claims the first open task of the file.
-    pub(super) fn claim_in_plan(&self, slot: SlotId, only: Option<&TaskId>) -> Answer {
-        let synced = self.kit(slot).plan.clone();
+    pub(super) fn claim_in_plan(&self, slot: &mut SlotState, only: Option<&TaskId>) -> Answer {
+        let synced = slot.plan.clone();
         let open: Vec<TaskId> =
             synced.iter().flat_map(SyncedPlan::open).map(|(_, task)| task.id.clone()).collect();
         let wanted = |id: &TaskId| only.is_none_or(|only| only == id);
         for id in open.into_iter().filter(wanted) {
             let Some(task) = self.claim_task(slot, &id)? else { continue };
             if !self.exceeds_task_budget(slot, &task)? {
-                return Ok(Input::Claimed { slot, task: Box::new(task) });
+                return Ok(Input::Claimed { slot: slot.id, task: Box::new(task) });
             }
         }
-        Ok(Input::NothingToClaim { slot })
+        Ok(Input::NothingToClaim { slot: slot.id })
     }
 
     /// Claims this task; `None` when another process has it or it cannot be had.
     pub(super) fn claim_task(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         id: &TaskId,
     ) -> Result<Option<TaskBrief>, Failed> {
         let request = ClaimRequest {
-            agent: self.agent_id(slot).clone(),
+            agent: slot.agent.clone(),
             task: Some(id.clone()),
             scope: Scope::All,
             lease: self.setup.ports.lease,
@@ -184,12 +189,11 @@ impl Crew {
     }
 
     /// The subject of an iteration in which the agent picks the task, as far as the plan says.
-    pub(super) fn about(&self, slot: SlotId) -> Option<About> {
+    pub(super) fn about(&self, slot: &mut SlotState) -> Option<About> {
         if let Some(about) = &self.setup.work.about {
             return Some(About { title: about.clone(), spec: None, open: None });
         }
-        let kit = self.kit(slot);
-        let synced = kit.plan.as_ref()?;
+        let synced = slot.plan.as_ref()?;
         let doc = &synced.plan.doc;
         match synced.next().or(doc.items.len().checked_sub(1)) {
             Some(index) => {
@@ -202,8 +206,8 @@ impl Crew {
     }
 
     /// A session is about to begin: from now on ticks are requests.
-    pub(super) fn plan_before_session(&self, slot: SlotId) -> Result<(), Failed> {
-        let synced = self.kit(slot).plan.clone();
+    pub(super) fn plan_before_session(&self, slot: &mut SlotState) -> Result<(), Failed> {
+        let synced = slot.plan.clone();
         let (Some(plan), Some(synced)) = (&self.setup.work.plan, synced) else { return Ok(()) };
         let failed = |error| Failed::new(Port::Prompt, format!("{}: {error}", plan.name()), false);
         plan.show_copy(&synced.plan.text)?;
@@ -214,12 +218,13 @@ impl Crew {
     /// holds now besides its own.
     pub(super) fn plan_after_session(
         &self,
+        slot: &mut SlotState,
         job: &Job,
         end: &SessionEnd,
         named: &[String],
         requests: &mut Vec<Request>,
     ) -> Result<(Vec<TaskBrief>, bool), Failed> {
-        let synced = self.kit(job.slot).plan.clone();
+        let synced = slot.plan.clone();
         let (Some(plan), Some(synced)) = (&self.setup.work.plan, synced) else {
             return Ok((vec![], false));
         };
@@ -257,8 +262,8 @@ impl Crew {
             }
             seen.push(id.clone());
             if own.as_ref() != Some(&id) {
-                let Some(task) = self.claim_task(job.slot, &id)? else { continue };
-                self.store().begin_attempt(&self.attempt(job, &task, now()))?;
+                let Some(task) = self.claim_task(slot, &id)? else { continue };
+                self.store().begin_attempt(&self.attempt(slot, job, &task, now()))?;
                 held.push(task);
             }
             let asks = |request: &Request| {
@@ -270,22 +275,24 @@ impl Crew {
             }
         }
         let marker = asked.marker;
-        self.kit(job.slot).asked = Some(asked);
+        slot.asked = Some(asked);
         Ok((held, marker))
     }
 
     /// Writes the outcome into the plan file. Doing it twice changes nothing.
-    pub(super) fn settle_plan(&self, slot: SlotId, settlement: &Settlement) -> Result<(), Failed> {
-        let (synced, asked, iteration, since, written) = {
-            let kit = self.kit(slot);
-            (kit.plan.clone(), kit.asked.clone(), kit.iteration, kit.since, kit.plan_written)
-        };
-        let (Some(plan), Some(synced)) = (&self.setup.work.plan, synced) else { return Ok(()) };
+    pub(super) fn settle_plan(
+        &self,
+        slot: &mut SlotState,
+        settlement: &Settlement,
+    ) -> Result<(), Failed> {
+        let (Some(plan), Some(synced)) = (&self.setup.work.plan, &slot.plan) else { return Ok(()) };
+        let (iteration, since) = (slot.iteration, slot.since);
         let done: Vec<&ralph_core::run::Ending> =
             settlement.tasks.iter().filter(|ending| ending.class == Class::Done).collect();
-        let entry = (settlement.class.row().counts && !written).then(|| {
+        let entry = (settlement.class.row().counts && !slot.plan_written).then(|| {
             let completed: Vec<String> = done.iter().map(|e| e.task.title.clone()).collect();
-            let asked = asked.and_then(|asked| asked.attempt).unwrap_or_default();
+            let asked = slot.asked.as_ref().and_then(|asked| asked.attempt.clone());
+            let asked = asked.unwrap_or_default();
             let first = settlement.tasks.first();
             let result = match first {
                 Some(ending) if !ending.detail.is_empty() => {
@@ -328,27 +335,31 @@ impl Crew {
         for remark in plan.settle(&synced.plan, &verdicts)? {
             self.notice(remark);
         }
-        self.kit(slot).plan_written = true;
+        slot.plan_written = true;
         Ok(())
     }
 
     /// The candidate with what was just written into the plan file, if nothing else has changed: what is
     /// committed is what was judged, and the ticks for it.
-    pub(super) fn with_plan(&self, slot: SlotId, judged: Candidate) -> Result<Candidate, Failed> {
+    pub(super) fn with_plan(
+        &self,
+        slot: &mut SlotState,
+        judged: Candidate,
+    ) -> Result<Candidate, Failed> {
         let plan = self.setup.work.plan.as_ref().filter(|plan| plan.lane().is_none());
         let Some(plan) = plan else { return Ok(judged) };
         let now = self.new_candidate(slot)?;
         if now.tree == judged.tree || now.head != judged.head {
             return Ok(judged);
         }
-        let changed = self.workspace(slot).vcs.changes(&judged.tree, &now.tree)?;
+        let changed = slot.workspace().vcs.changes(&judged.tree, &now.tree)?;
         Ok(if changed.iter().all(|path| path == plan.name()) { now } else { judged })
     }
 
     /// The iteration is finished: the current text of the file is no longer a request, and if a tick of a done
     /// task is missing from now on, the user removed it.
-    pub(super) fn plan_settled(&self, slot: SlotId, settlement: &Settlement) {
-        let synced = self.kit(slot).plan.clone();
+    pub(super) fn plan_settled(&self, slot: &mut SlotState, settlement: &Settlement) {
+        let synced = slot.plan.clone();
         let (Some(plan), Some(synced)) = (&self.setup.work.plan, synced) else { return };
         let done: Vec<&TaskId> = settlement
             .tasks
@@ -357,10 +368,7 @@ impl Crew {
             .map(|ending| &ending.task.id)
             .collect();
         let mut seen = synced.plan.with_done(&done);
-        let (iteration, asked) = {
-            let kit = self.kit(slot);
-            (kit.iteration, kit.asked.clone().unwrap_or_default())
-        };
+        let (iteration, asked) = (slot.iteration, slot.asked.clone().unwrap_or_default());
         let marked: Vec<TaskId> =
             asked.marked.into_iter().filter(|id| !done.contains(&id)).collect();
         let by = by_file();
@@ -415,10 +423,10 @@ impl Crew {
     /// A planning session writes a plan: what else it changed is saved, taken out of the worktree and named.
     pub(super) fn only_the_plan(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         candidate: Candidate,
     ) -> Result<(Candidate, Option<(TaskId, String)>), Failed> {
-        let workspace = self.workspace(slot);
+        let workspace = slot.workspace();
         let Some(plan) = self.written_plan() else { return Ok((candidate, None)) };
         let changed = workspace.vcs.changes(&workspace.settled_tree(), &candidate.tree)?;
         let outside: Vec<&String> = changed.iter().filter(|path| *path != plan.name()).collect();
@@ -427,7 +435,7 @@ impl Crew {
         }
         let Some(read) = plan.read()? else { return Ok((candidate, None)) };
         let name = TaskId::new("plan").map_err(|error| Failed::new(Port::Store, error, true))?;
-        let iteration = self.kit(slot).iteration;
+        let iteration = slot.iteration;
         let saved = workspace.vcs.save(&workspace.base(), &candidate, &name, iteration)?;
         workspace.vcs.put_back(&workspace.base(), &candidate)?;
         plan.write_anew(&read.text)?;
@@ -459,9 +467,13 @@ impl Crew {
 
     /// What goes into a commit about these tasks: why they are there, as a plan of branches says it, and
     /// what the loop says of them.
-    pub(super) fn with_why(&self, slot: SlotId, settlement: &Settlement, body: &str) -> String {
-        let kit = self.kit(slot);
-        let synced = kit.plan.as_ref().filter(|synced| synced.plan.doc.kind == PlanKind::Branches);
+    pub(super) fn with_why(
+        &self,
+        slot: &mut SlotState,
+        settlement: &Settlement,
+        body: &str,
+    ) -> String {
+        let synced = slot.plan.as_ref().filter(|synced| synced.plan.doc.kind == PlanKind::Branches);
         let Some(synced) = synced else { return body.to_owned() };
         let done = settlement.tasks.iter().filter(|ending| ending.class == Class::Done);
         let why = done.filter_map(|ending| {

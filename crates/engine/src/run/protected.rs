@@ -3,9 +3,10 @@
 
 use ralph_core::agents_md;
 use ralph_core::records::Verdict;
-use ralph_core::run::{GateReport, Input, Notice, PROTECTED, SlotId};
+use ralph_core::run::{GateReport, Input, Notice, PROTECTED};
 
-use super::crew::{Crew, Failed};
+use super::ports::{Failed, Ports};
+use super::slot_state::SlotState;
 use super::workspace::Workspace;
 use crate::ports::Candidate;
 
@@ -14,16 +15,16 @@ const NAMED: usize = 20;
 /// What is said of a file that this session did not change.
 const EARLIER: &str = "by an earlier session; revert it, or approve it: ralph trust";
 
-impl Crew {
+impl Ports {
     /// Finds protected files that the candidate changes, and reports them. Returns the report of the
     /// judge that refuses them, if they are refused.
     pub(super) fn check_protected(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         candidate: &Candidate,
     ) -> Result<Option<GateReport>, Failed> {
         let files = self.protected_changes(slot, candidate)?;
-        let known = std::mem::replace(&mut self.kit(slot).protected, files.clone());
+        let known = std::mem::replace(&mut slot.protected, files.clone());
         if files.is_empty() {
             return Ok(None);
         }
@@ -43,18 +44,21 @@ impl Crew {
     }
 
     /// What the evidence says of protected files that were changed and are only reported.
-    pub(super) fn protected_report(&self, slot: SlotId, gates: &[GateReport]) -> Option<String> {
-        let kit = self.kit(slot);
-        let reported = kit.protected.is_empty() || gates.iter().any(|gate| gate.name == PROTECTED);
-        (!reported).then(|| sentence(&kit.protected))
+    pub(super) fn protected_report(
+        &self,
+        slot: &SlotState,
+        gates: &[GateReport],
+    ) -> Option<String> {
+        let reported = slot.protected.is_empty() || gates.iter().any(|gate| gate.name == PROTECTED);
+        (!reported).then(|| sentence(&slot.protected))
     }
 
     fn protected_changes(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         candidate: &Candidate,
     ) -> Result<Vec<String>, Failed> {
-        let workspace = self.workspace(slot);
+        let workspace = slot.workspace();
         let settled = workspace.settled_tree();
         let mut found = workspace.judging_inputs.changed_in(
             &self.setup,

@@ -16,7 +16,7 @@ use ralph_core::view::report::Total;
 use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
-use super::crew::Crew;
+use super::ports::Ports;
 use crate::ports::{Filter, GitError, Scope, Store, StoreError};
 use crate::process::{CommandSpec, Stop, capture};
 use crate::publishing::{Outlet, PublishSetup, Trouble, decided, published};
@@ -48,7 +48,7 @@ impl Default for Publisher {
     }
 }
 
-impl Crew {
+impl Ports {
     /// Publishes at the end of the run, and sends the result to the loop.
     pub(super) fn publish(&self) -> Vec<Effect> {
         let branch = self.home.base().branch.unwrap_or_default();

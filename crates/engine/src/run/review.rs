@@ -7,7 +7,7 @@ use ralph_core::task::{Actor, NewTask, TaskPatch};
 use ralph_core::text::Title;
 use ralph_core::{TaskId, Timestamp};
 
-use super::crew::Crew;
+use super::ports::Ports;
 use crate::clock::now;
 use crate::plan_file::NewBox;
 use crate::ports::{Filter, Scope};
@@ -19,7 +19,7 @@ fn by_review() -> Actor {
     Actor::User(AgentId::new("review").expect("review is an id"))
 }
 
-impl Crew {
+impl Ports {
     /// Watches the pull request, and sends the result to the loop.
     pub(super) fn watch_review(&self, number: u64, page: &str, until: Timestamp) -> Vec<Effect> {
         let act = || self.review(number, page, until);

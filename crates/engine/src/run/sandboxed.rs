@@ -8,7 +8,7 @@ use ralph_core::agent::ProcessEnd;
 use ralph_core::run::Port;
 use tokio::sync::watch;
 
-use super::crew::{Crew, Failed};
+use super::ports::{Failed, Ports};
 use super::workspace::Workspace;
 use crate::agents::{Permissions, PromptBy, SessionSpec, script};
 use crate::ports::Bind;
@@ -21,7 +21,7 @@ const TRIES: u32 = 3;
 /// How many refused connections of a program are reported one by one.
 const TOLD: usize = 5;
 
-impl Crew {
+impl Ports {
     /// A program that works at a site. `head`: the commit that git shows to a judge, where that is not the
     /// user's.
     pub(super) fn sandboxed(

@@ -19,13 +19,14 @@ use tokio::sync::watch;
 
 use super::clean::CleanFile;
 use super::crash;
-use super::crew::{Crew, Failed, input};
 use super::display::Display;
 use super::effects::catch_panic;
+use super::ports::{Failed, Ports};
 use super::prompting::{IterationRetry, PromptError, PromptFor};
 use super::run_files::private_file;
 use super::sandboxed::session_binds;
 use super::setup::PromptStyle;
+use super::slot_state::SlotState;
 use super::survey::brief;
 use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
 use crate::clock::now;
@@ -43,7 +44,6 @@ const KEPT_WORDS: usize = 800;
 
 /// What a session was asked to do.
 pub(super) struct Job {
-    pub(super) slot: SlotId,
     pub(super) iteration: u32,
     pub(super) task: Option<TaskBrief>,
     pub(super) model: Option<String>,
@@ -62,66 +62,68 @@ async fn heartbeats(vcs: &dyn Vcs) -> Infallible {
     }
 }
 
-impl Crew {
+impl Ports {
     /// Prepares a session, starts it, and notifies the loop.
-    pub(super) fn begin_session(self: &Arc<Self>, job: Job) -> Vec<Effect> {
-        let slot = job.slot;
-        let stop = {
-            let mut kit = self.kit(slot);
-            kit.candidate = None;
-            kit.gates.clear();
-            kit.asked = None;
-            kit.plan_written = false;
-            kit.iteration = job.iteration;
-            kit.since = now();
-            kit.stop.send_replace(Stop::Go);
-            kit.stop.subscribe()
-        };
-        self.make_baseline(slot);
+    pub(super) fn begin_session(
+        self: &Arc<Self>,
+        mut slot: Box<SlotState>,
+        job: Job,
+    ) -> Vec<Effect> {
+        slot.begin(job.iteration, job.task.as_ref());
+        self.stop(slot.id).send_replace(Stop::Go);
+        let stop = self.stop(slot.id).subscribe();
+        self.make_baseline(&slot);
         let moved = catch_panic(Port::Git, || {
-            self.enter(slot, job.task.as_ref())?;
-            self.open_workspace(slot, job.task.as_ref())?;
-            self.found_work(slot, job.task.as_ref())
+            self.enter(&mut slot, job.task.as_ref())?;
+            self.open_workspace(&mut slot, job.task.as_ref())?;
+            self.found_work(&slot, job.task.as_ref())
         });
         let moved = match moved {
             Ok(Some(task)) => {
-                return self.step(&Input::WorkFound { slot, task: Box::new(task) });
+                slot.task = Some(task.clone());
+                let found = Input::WorkFound { slot: slot.id, task: Box::new(task) };
+                return self.step_with(slot, Ok(found));
             }
             moved => moved.map(drop),
         };
-        let prepared = match moved.and_then(|()| catch_panic(Port::Prompt, || self.prepare(job))) {
+        let prepared =
+            moved.and_then(|()| catch_panic(Port::Prompt, || self.prepare(&mut slot, job)));
+        let prepared = match prepared {
             Ok(prepared) => prepared,
-            Err(failed) => return self.step(&input(slot, Err(failed))),
+            Err(failed) => return self.step_with(slot, Err(failed)),
         };
         let log = prepared.log.display().to_string();
-        let effects = self.step(&Input::SessionStarted { slot, log });
+        let effects = self.step(&Input::SessionStarted { slot: slot.id, log });
         // Before the process: a session that is killed with the run has been paid for.
         super::dispatcher::record(self);
         crash::point("session-started");
-        self.tasks().spawn(Arc::clone(self).session(prepared, stop));
+        self.tasks().spawn(Arc::clone(self).session(slot, prepared, stop));
         effects
     }
 
     /// Runs a session to its end and notifies the loop.
-    async fn session(self: Arc<Self>, prepared: Prepared, stop: watch::Receiver<Stop>) {
+    async fn session(
+        self: Arc<Self>,
+        mut slot: Box<SlotState>,
+        prepared: Prepared,
+        stop: watch::Receiver<Stop>,
+    ) {
         let Prepared { job, spec, sandboxed, log, raw, socket } = prepared;
-        let slot = job.slot;
         let context_full = Arc::new(AtomicBool::new(false));
         let ender = {
             let full = Arc::clone(&context_full);
-            let (requests, crew) = (socket.requests().clone(), Arc::clone(&self));
+            let (requests, ports, id) = (socket.requests().clone(), Arc::clone(&self), slot.id);
             tokio::spawn(async move {
                 requests.session_to_end().await;
                 full.store(true, Ordering::Relaxed);
-                let interrupt = Stop::Interrupt;
-                crew.kit(slot).stop.send_modify(|now| *now = interrupt.max(*now));
+                ports.stop(id).send_modify(|now| *now = Stop::Interrupt.max(*now));
             })
         };
-        let vcs = Arc::clone(&self.workspace(slot).vcs);
+        let vcs = Arc::clone(&slot.workspace().vcs);
         let played = tokio::select! {
             biased;
             never = heartbeats(&*vcs) => match never {},
-            played = self.play(slot, self.setup.agent.program.agent, (&spec, &sandboxed), &log, raw, stop) => played,
+            played = self.play(&slot, self.setup.agent.program.agent, (&spec, &sandboxed), &log, raw, stop) => played,
         };
         vcs.session_lives(false);
         ender.abort();
@@ -129,7 +131,7 @@ impl Crew {
         let _ = ender.await;
         if context_full.load(Ordering::Relaxed) {
             // That was for the session: gates and verifier run. What the user wants is the core's to decide.
-            self.kit(slot).stop.send_if_modified(|now| {
+            self.stop(slot.id).send_if_modified(|now| {
                 let interrupted = *now == Stop::Interrupt;
                 if interrupted {
                     *now = Stop::Go;
@@ -138,7 +140,7 @@ impl Crew {
             });
         }
         crash::point("session-ended");
-        tokio::task::block_in_place(|| self.note_deciding(slot));
+        tokio::task::block_in_place(|| self.note_deciding(&slot));
         let Played { mut end, process, duration_ms, leftovers } = played;
         if end.class == EndClass::Cancelled && context_full.load(Ordering::Relaxed) {
             let full = SessionEnd::of(EndClass::MaxTurns, "context limit reached");
@@ -151,21 +153,22 @@ impl Crew {
             self.notice(format!("the session added tasks to the plan: {}", ids.join(", ")));
         }
         let proposals = socket.requests().proposals();
-        self.kit(slot).proposals = proposals;
-        self.kit(slot).usage = end.usage;
-        self.kit(slot).last_message =
+        slot.proposals = proposals;
+        slot.usage = end.usage;
+        slot.last_message =
             last_bytes(self.setup.files.secrets.redact(end.text.trim()).trim(), KEPT_WORDS);
         let mut signals = match end.class {
             EndClass::Completed => Signals::read(&end.text),
             _ => Signals::default(),
         };
-        let held = self.held_at_last(&job, &end, &mut signals, &mut requests).await;
+        let held = self.held_at_last(&mut slot, &job, &end, &mut signals, &mut requests).await;
         let answer = held.map(|held| {
             let ids: Vec<&str> = held.iter().map(|task| task.id.as_str()).collect();
             let ignored = signals.ignored_for(&ids).into_iter();
             let ignored =
                 ignored.map(|one| self.setup.files.secrets.redact(&one.to_string()).into());
-            self.kit(slot).ignored = ignored.collect();
+            slot.ignored = ignored.collect();
+            slot.held = held.iter().map(|task| task.id.clone()).collect();
             let report = SessionReport {
                 signals,
                 end: self.shortened(end),
@@ -176,7 +179,7 @@ impl Crew {
                 duration_ms,
                 leftovers,
             };
-            Input::SessionEnded { slot, report: Box::new(report) }
+            Input::SessionEnded { slot: slot.id, report: Box::new(report) }
         });
         self.answer(slot, answer);
         // Nothing waits for the removal of its folder.
@@ -186,7 +189,7 @@ impl Crew {
     /// Runs the process of a session to its end, shows what it says, and reads how it ended.
     pub(super) async fn play(
         &self,
-        slot: SlotId,
+        slot: &SlotState,
         agent: &dyn Agent,
         (spec, sandboxed): (&SessionSpec, &SandboxedCommand),
         log: &Path,
@@ -194,13 +197,12 @@ impl Crew {
         stop: watch::Receiver<Stop>,
     ) -> Played {
         let command = agent.command(spec);
-        let iteration = self.kit(slot).iteration;
-        let mark = Mark::new(&self.setup.files.project.root, u64::from(iteration));
+        let mark = Mark::new(&self.setup.files.project.root, u64::from(slot.iteration));
         let mut listener = SessionListener {
             decoder: agent.decoder(),
             events: vec![],
             display: self.display.clone(),
-            slot,
+            slot: slot.id,
             has_result: false,
         };
         let interrupts = stop.clone();
@@ -245,6 +247,7 @@ impl Crew {
     /// once: a session that has ended must not be run again because of it.
     async fn held_at_last(
         &self,
+        slot: &mut SlotState,
         job: &Job,
         end: &SessionEnd,
         signals: &mut Signals,
@@ -257,8 +260,11 @@ impl Crew {
         }
         let mut tries = 0;
         loop {
-            let held =
-                || catch_panic(Port::Store, || self.held(job, end, &mut *signals, &mut *requests));
+            let held = || {
+                catch_panic(Port::Store, || {
+                    self.held(&mut *slot, job, end, &mut *signals, &mut *requests)
+                })
+            };
             match tokio::task::block_in_place(held) {
                 Err(failed) if !failed.for_good && tries < self.setup.policy.port_retries => {
                     self.notice(format!("{}; ralph retries it", failed.error));
@@ -275,38 +281,46 @@ impl Crew {
     /// those that it claimed itself.
     fn held(
         &self,
+        slot: &mut SlotState,
         job: &Job,
         end: &SessionEnd,
         signals: &mut Signals,
         requests: &mut Vec<Request>,
     ) -> Result<Vec<TaskBrief>, Failed> {
         if self.setup.policy.by_iteration() || self.setup.work.plan.is_some() {
-            let (others, marker) = self.plan_after_session(job, end, &signals.done, requests)?;
+            let (others, marker) =
+                self.plan_after_session(slot, job, end, &signals.done, requests)?;
             if marker && !signals.promises.iter().any(|text| text == DONE_MARKER) {
                 signals.promises.push(DONE_MARKER.to_owned());
             }
             return Ok(job.task.iter().cloned().chain(others).collect());
         }
         let mut store = self.store();
-        let assignee = Some(self.agent_id(job.slot).clone());
+        let assignee = Some(slot.agent.clone());
         let tasks = store.list(&Filter { assignee, ..Filter::default() })?;
         let mut held = Vec::new();
         for task in tasks.iter().filter(|task| task.claim.is_some()) {
             let brief = brief(store.as_mut(), task, self.new_attempt()?)?;
             let began = task.claim.as_ref().map_or_else(now, |claim| claim.claimed_at);
-            store.begin_attempt(&self.attempt(job, &brief, began))?;
+            store.begin_attempt(&self.attempt(slot, job, &brief, began))?;
             held.push(brief);
         }
         Ok(held)
     }
 
     /// The row of the attempt that this session is.
-    pub(super) fn attempt(&self, job: &Job, task: &TaskBrief, started_at: Timestamp) -> Attempt {
+    pub(super) fn attempt(
+        &self,
+        slot: &SlotState,
+        job: &Job,
+        task: &TaskBrief,
+        started_at: Timestamp,
+    ) -> Attempt {
         Attempt {
             id: task.attempt.clone(),
             task: task.id.clone(),
             run: Some(self.setup.run.clone()),
-            agent: self.agent_id(job.slot).clone(),
+            agent: slot.agent.clone(),
             generation: task.generation,
             model: job.model.clone(),
             sandbox: Some(self.setup.sandbox.level().to_string()),
@@ -315,13 +329,13 @@ impl Crew {
         }
     }
 
-    fn prepare(&self, job: Job) -> Result<Prepared, Failed> {
-        self.plan_before_session(job.slot)?;
-        self.watch_deciding(job.slot)?;
-        let prompt = self.prompt(&job)?;
+    fn prepare(&self, slot: &mut SlotState, job: Job) -> Result<Prepared, Failed> {
+        self.plan_before_session(slot)?;
+        self.watch_deciding(slot)?;
+        let prompt = self.prompt(slot, &job)?;
         crash::point("prompt-written");
         let identity = SessionIdentity {
-            agent: self.agent_id(job.slot).clone(),
+            agent: slot.agent.clone(),
             task: job.task.as_ref().map(|task| (task.id.clone(), task.generation)),
             may_claim: self.setup.agent.style == PromptStyle::Peek,
             plan: self
@@ -342,7 +356,7 @@ impl Crew {
         let log = self.setup.files.logs.raw(job.iteration);
         let raw = self.raw_log(&log);
         if let Some(task) = &job.task {
-            self.store().begin_attempt(&self.attempt(&job, task, now()))?;
+            self.store().begin_attempt(&self.attempt(slot, &job, task, now()))?;
             crash::point("attempt-begun");
             if let (Some(model), Some(instead)) = (&job.model, &job.overridden) {
                 let text = match job.raised {
@@ -352,14 +366,14 @@ impl Crew {
                     ),
                     None => format!("using model {model} instead of {instead}, as the agent asked"),
                 };
-                let by = self.actor(job.slot, task.generation);
+                let by = slot.actor(task.generation);
                 self.store().note(&task.id, &text, &by, now())?;
             }
         }
         let spec = SessionSpec {
             executable: self.setup.agent.program.executable.clone(),
             extra_args: self.setup.agent.program.extra_args.clone(),
-            folder: self.workspace(job.slot).folder.clone(),
+            folder: slot.workspace().folder.clone(),
             environment,
             prompt,
             model: job.model.clone(),
@@ -368,7 +382,7 @@ impl Crew {
             session: None,
             verifies: false,
         };
-        let workspace = self.workspace(job.slot);
+        let workspace = slot.workspace();
         let mut sandboxed = self.sandboxed(&workspace, ProgramKind::Session, None)?;
         sandboxed.binds.extend(session_binds(&spec, &socket)?);
         Ok(Prepared { job, spec, sandboxed, log, raw, socket })
@@ -418,16 +432,16 @@ impl Crew {
         end
     }
 
-    fn prompt(&self, job: &Job) -> Result<PromptBy, Failed> {
+    fn prompt(&self, slot: &mut SlotState, job: &Job) -> Result<PromptBy, Failed> {
         let failed = |error| match error {
             PromptError::Store(error) => Failed::from(error),
             PromptError::Template(error) => Failed::new(Port::Prompt, error, true),
         };
         match (self.setup.agent.style, &job.task) {
             (PromptStyle::System | PromptStyle::Progress | PromptStyle::Stdin, Some(task)) => {
-                let plan = self.kit(job.slot).plan.as_ref().map(|synced| synced.plan.text.clone());
+                let plan = slot.plan.as_ref().map(|synced| synced.plan.text.clone());
                 let plan = plan.filter(|_| self.setup.agent.style == PromptStyle::Progress);
-                let note = self.kit(job.slot).workspace_note.clone();
+                let note = slot.workspace_note.clone();
                 let store = &mut *self.store();
                 let about = PromptFor {
                     iteration: job.iteration,
@@ -446,20 +460,20 @@ impl Crew {
                 Ok(PromptBy::System { system, task })
             }
             (PromptStyle::Whole, _) => {
-                let failure = self.kit(job.slot).failure.clone().unwrap_or_default();
+                let failure = slot.failure.clone().unwrap_or_default();
                 let retry = IterationRetry {
                     iteration: job.iteration,
                     tries: failure.tries,
                     reason: failure.reason,
                     gates: failure.gates,
-                    ignored: self.kit(job.slot).ignored.clone(),
+                    ignored: slot.ignored.clone(),
                 };
                 let text = self.setup.agent.prompting.whole(&retry).map_err(failed)?;
                 let written = self.written(job.iteration, ".prompt.md", text)?;
                 Ok(PromptBy::Stdin(written.text))
             }
             (PromptStyle::Peek, _) | (_, None) => {
-                let peek = self.kit(job.slot).peek.take().unwrap_or_default();
+                let peek = slot.peek.take().unwrap_or_default();
                 let text = (self.setup.ports.peek_text)(&peek);
                 let prompting = &self.setup.agent.prompting;
                 let offered = prompting.returned(self.store().as_mut(), &peek.claimable)?;

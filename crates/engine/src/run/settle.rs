@@ -12,14 +12,15 @@ use ralph_core::ids::QuestionId;
 use ralph_core::records::{AttemptEnd, Evidence, Verdict};
 use ralph_core::run::{
     CHANGES, COMMIT_HOOK, Class, Ending, GateReport, Input, PROTECTED, Port, SIGNAL, Settled,
-    Settlement, SlotId, TaskAction, TaskBrief, TaskResult, WEAKENED,
+    Settlement, TaskAction, TaskBrief, TaskResult, WEAKENED,
 };
 use ralph_core::task::{Counts, Refusal, Status};
 use ralph_core::{TaskId, Timestamp};
 
 use super::crash;
-use super::crew::{Answer, Crew, Failed, Failure};
 use super::daily_cost::UnattributedCost;
+use super::ports::{Answer, Failed, Ports};
+use super::slot_state::{Failure, SlotState};
 use super::workspace::Workspace;
 use crate::clock::now;
 use crate::ports::{Candidate, GitError, Scope, StoreError};
@@ -27,13 +28,15 @@ use crate::ports::{Candidate, GitError, Scope, StoreError};
 /// How much of a reason the store keeps.
 const KEPT_REASON: usize = 8_000;
 
-impl Crew {
-    pub(super) fn settle(self: &Arc<Self>, slot: SlotId, settlement: &Settlement) -> Answer {
-        let Some(candidate) = self.kit(slot).candidate.clone() else {
-            return Err(Failed::new(Port::Git, "there is no candidate tree", true));
-        };
+impl Ports {
+    pub(super) fn settle(
+        self: &Arc<Self>,
+        slot: &mut SlotState,
+        settlement: &Settlement,
+    ) -> Answer {
+        let candidate = slot.judged_candidate()?;
         self.store_file.check()?;
-        let workspace = self.workspace(slot);
+        let workspace = slot.workspace();
         self.known_spent();
         self.write_evidence(slot, settlement, &candidate)?;
         crash::point("evidence-written");
@@ -51,7 +54,7 @@ impl Crew {
             saved = outside;
             match landed.and_then(|()| workspace.vcs.land(&base, &candidate)) {
                 Ok(_) => {}
-                Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot }),
+                Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot: slot.id }),
                 Err(error) => {
                     self.save(slot, settlement.tasks.first().map(|ending| &ending.task.id));
                     return Err(error.into());
@@ -68,10 +71,10 @@ impl Crew {
             let made = workspace.vcs.commit(&workspace.base(), &candidate, &plan.subject, &body);
             match made {
                 Ok(made) => commit = made.map(|commit| (commit, plan.subject.clone())),
-                Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot }),
+                Err(GitError::HeadMoved { .. }) => return Ok(Input::HeadMoved { slot: slot.id }),
                 Err(error @ GitError::HookChanged { .. }) => {
                     self.notice(error.to_string());
-                    return Ok(Input::HeadMoved { slot });
+                    return Ok(Input::HeadMoved { slot: slot.id });
                 }
                 Err(error @ GitError::Hook { .. }) => {
                     // The plan says nothing yet of what was not committed.
@@ -79,7 +82,7 @@ impl Crew {
                         (&self.setup.work.plan, &plan_after, &plan_before)
                     {
                         plan.take_back(after, before)?;
-                        self.kit(slot).plan_written = false;
+                        slot.plan_written = false;
                     }
                     return Ok(self.hook_refused(slot, &error));
                 }
@@ -96,7 +99,7 @@ impl Crew {
             if let Some(input) = self.land(slot)? {
                 return Ok(input);
             }
-            let subject = self.kit(slot).subject.take();
+            let subject = slot.subject.take();
             commit =
                 commit.or(subject.zip(workspace.vcs.head()?).map(|(subject, id)| (id, subject)));
         }
@@ -153,7 +156,7 @@ impl Crew {
         let planned = self.planned();
         let settled =
             Settled { tasks, commit, by_agent, head, saved, put_back, tree, counts, planned };
-        Ok(Input::Settled { slot, settled: Box::new(settled) })
+        Ok(Input::Settled { slot: slot.id, settled: Box::new(settled) })
     }
 
     /// The commits that sessions made themselves and that are accepted now. Where work lands as one commit, the
@@ -182,7 +185,7 @@ impl Crew {
     }
 
     /// A commit hook that fails is a gate that fails: sessions can fix what it says.
-    pub(super) fn hook_refused(&self, slot: SlotId, error: &GitError) -> Input {
+    pub(super) fn hook_refused(&self, slot: &mut SlotState, error: &GitError) -> Input {
         let gate = GateReport {
             name: COMMIT_HOOK.to_owned(),
             verdict: Verdict::Fail,
@@ -191,8 +194,8 @@ impl Crew {
             digest: error.to_string(),
             log: None,
         };
-        self.kit(slot).gates.push(gate.clone());
-        Input::HookRefused { slot, gate }
+        slot.gates.push(gate.clone());
+        Input::HookRefused { slot: slot.id, gate }
     }
 
     /// The state of the plan; `None` when that cannot be read.
@@ -208,8 +211,8 @@ impl Crew {
     }
 
     /// What no attempt took on is remembered for the budget of the day.
-    fn note_unattributed_cost(&self, slot: SlotId) {
-        let usage = std::mem::take(&mut self.kit(slot).usage);
+    fn note_unattributed_cost(&self, slot: &mut SlotState) {
+        let usage = std::mem::take(&mut slot.usage);
         if let Some(cost) = usage.cost_micro_usd {
             self.unattributed().push(UnattributedCost {
                 at: now(),
@@ -220,29 +223,28 @@ impl Crew {
     }
 
     /// The failure for the next session, if the iteration is retried.
-    fn keep_failure(&self, slot: SlotId, settlement: &Settlement) {
-        let mut kit = self.kit(slot);
+    fn keep_failure(&self, slot: &mut SlotState, settlement: &Settlement) {
         if !settlement.class.is_tried_again() {
             if settlement.class.row().counts {
-                kit.failure = None;
+                slot.failure = None;
             }
             return;
         }
-        let tries = kit.failure.as_ref().map_or(0, |failure| failure.tries) + 1;
-        let gates = kit.gates.clone();
+        let tries = slot.failure.as_ref().map_or(0, |failure| failure.tries) + 1;
+        let gates = slot.gates.clone();
         let reason = match settlement.detail.trim() {
             "" => settlement.class.to_string(),
             detail => detail.to_owned(),
         };
-        kit.failure = Some(Failure { reason, tries, gates });
+        slot.failure = Some(Failure { reason, tries, gates });
     }
 
     /// Saves what there is, as far as that works; used where something else already failed.
-    fn save(&self, slot: SlotId, task: Option<&TaskId>) {
+    fn save(&self, slot: &mut SlotState, task: Option<&TaskId>) {
         let Some(task) = task else { return };
-        let iteration = self.kit(slot).iteration;
-        let workspace = self.workspace(slot);
-        let Some(candidate) = self.kit(slot).candidate.clone() else { return };
+        let iteration = slot.iteration;
+        let workspace = slot.workspace();
+        let Some(candidate) = slot.candidate.clone() else { return };
         match workspace.vcs.save(&workspace.base(), &candidate, task, iteration) {
             Ok(Some(saved)) => self.notice(format!("the work was saved under {}", saved.name)),
             Ok(None) => {}
@@ -252,7 +254,7 @@ impl Crew {
 
     fn write_evidence(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         settlement: &Settlement,
         candidate: &Candidate,
     ) -> Result<(), Failed> {
@@ -276,12 +278,12 @@ impl Crew {
     /// What the gates said of a tree, as evidence about a task.
     pub(super) fn write_evidence_of(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         task: &TaskBrief,
         candidate: &Candidate,
         unchanged: bool,
     ) -> Result<(), Failed> {
-        let gates = self.kit(slot).gates.clone();
+        let gates = slot.gates.clone();
         let row = |judge: &str, verdict, digest: &str| {
             evidence(task, candidate, (judge, verdict), digest)
         };
@@ -324,12 +326,12 @@ impl Crew {
 
     fn settle_task(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         ending: &Ending,
         head: Option<&str>,
     ) -> Result<TaskResult, Failed> {
         let id = &ending.task.id;
-        let by = self.actor(slot, ending.task.generation);
+        let by = slot.actor(ending.task.generation);
         self.mark_released(id, ending.task.generation);
         let at = now();
         let mut store = self.store();
@@ -338,7 +340,7 @@ impl Crew {
         let written = match &ending.action {
             None => Ok(None),
             Some(TaskAction::Done { result }) => {
-                let vcs = &self.workspace(slot).vcs;
+                let vcs = &slot.workspace().vcs;
                 let result = result.as_deref().map(|text| vcs.renamed(text)).or_else(|| {
                     head.map(|commit| serde_json::json!({ "commit": commit }).to_string())
                 });
@@ -381,12 +383,12 @@ impl Crew {
 
     fn end_attempt(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         ending: &Ending,
         head: Option<&str>,
         at: Timestamp,
     ) -> Result<(), Failed> {
-        let usage = std::mem::take(&mut self.kit(slot).usage);
+        let usage = std::mem::take(&mut slot.usage);
         let end = AttemptEnd {
             at,
             outcome: ending.class.as_str().to_owned(),
@@ -396,7 +398,7 @@ impl Crew {
             output_tokens: usage.output_tokens,
             cost_micro_usd: usage.cost_micro_usd,
             changed: self.changed(slot)?,
-            last_message: self.kit(slot).last_message.clone(),
+            last_message: slot.last_message.clone(),
             fingerprint: ending.fingerprint.clone(),
         };
         let mut store = self.store();

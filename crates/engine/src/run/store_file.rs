@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::run::Port;
 
-use super::crew::Failed;
+use super::ports::Failed;
 
 /// The file of the task database, as it was when the run opened it.
 #[derive(Debug)]

@@ -12,8 +12,9 @@ use ralph_core::task::{Actor, Refusal, Task};
 use ralph_core::{AgentId, TaskId, Timestamp};
 
 use super::crash;
-use super::crew::{Answer, Crew, Failed};
 use super::daily_cost::cost;
+use super::ports::{Answer, Failed, Ports};
+use super::slot_state::SlotState;
 use crate::clock::now;
 use crate::ports::{ClaimRequest, Filter, Store, StoreError};
 use crate::process::is_alive;
@@ -23,11 +24,11 @@ const LOOKED_AT: usize = 64;
 /// How many tasks an agent that picks for itself is shown.
 pub(super) const OFFERED: usize = 10;
 
-impl Crew {
-    pub(super) fn survey(&self, slot: SlotId) -> Answer {
+impl Ports {
+    pub(super) fn survey(&self, slot: &mut SlotState) -> Answer {
         self.check_disk()?;
         self.store_file.check()?;
-        self.looks(slot);
+        self.looks(slot.id);
         self.touches(slot, vec![]);
         let taken_back = take_back_dead_claims(
             self.store().as_mut(),
@@ -37,7 +38,7 @@ impl Crew {
         if let Some(survey) = self.survey_elsewhere(slot, &taken_back)? {
             let survey = self.with_left(self.with_day(survey)?)?;
             crash::point("surveyed");
-            return Ok(Input::Surveyed { slot, survey });
+            return Ok(Input::Surveyed { slot: slot.id, survey });
         }
         // Before the store is taken: a claim takes the two in this order.
         let touching = self.touching.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -60,9 +61,8 @@ impl Crew {
         let survey = Survey {
             counts,
             claimable: match apart {
-                true => {
-                    non_overlapping(&touching, slot, store.as_mut(), &peek.claimable)?.len() as u32
-                }
+                true => non_overlapping(&touching, slot.id, store.as_mut(), &peek.claimable)?.len()
+                    as u32,
                 false => u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX),
             },
             needs_merge,
@@ -79,13 +79,13 @@ impl Crew {
         drop(store);
         let survey = self.with_left(self.with_day(survey)?)?;
         crash::point("surveyed");
-        Ok(Input::Surveyed { slot, survey })
+        Ok(Input::Surveyed { slot: slot.id, survey })
     }
 
     /// The survey where the store does not have the plan: a file has it, or there is none.
     fn survey_elsewhere(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         taken_back: &[TaskId],
     ) -> Result<Option<Survey>, Failed> {
         let policy = &self.setup.policy;
@@ -114,20 +114,20 @@ impl Crew {
     }
 
     /// Claims the first ready task, or `only` that one.
-    pub(super) fn claim(&self, slot: SlotId, only: Option<&TaskId>) -> Answer {
+    pub(super) fn claim(&self, slot: &mut SlotState, only: Option<&TaskId>) -> Answer {
         if self.setup.work.plan.is_some() {
-            self.looks(slot);
+            self.looks(slot.id);
             let answer = self.claim_in_plan(slot, only);
             crash::point("claimed");
             return answer;
         }
         let request = ClaimRequest {
-            agent: self.agent_id(slot).clone(),
+            agent: slot.agent.clone(),
             task: only.cloned(),
             scope: self.setup.work.scope.clone(),
             lease: self.setup.ports.lease,
         };
-        self.looks(slot);
+        self.looks(slot.id);
         let waits_for_merge = !self.dispatcher().merges().is_empty();
         if self.setup.work.pool.is_some() || waits_for_merge {
             return self.claim_apart(slot, only);
@@ -142,7 +142,7 @@ impl Crew {
                     | Refusal::NotClaimable { .. }
                     | Refusal::Unknown { .. },
                 )) => {
-                    return Ok(Input::NothingToClaim { slot });
+                    return Ok(Input::NothingToClaim { slot: slot.id });
                 }
                 Err(error) => return Err(error.into()),
             };
@@ -150,50 +150,50 @@ impl Crew {
             let task = brief(store.as_mut(), &task, attempt)?;
             drop(store);
             if !self.exceeds_task_budget(slot, &task)? {
-                return Ok(Input::Claimed { slot, task: Box::new(task) });
+                return Ok(Input::Claimed { slot: slot.id, task: Box::new(task) });
             }
         }
     }
 
     /// Claims the first ready task that waits for no merge, and is about other files than those that are being
     /// worked on.
-    fn claim_apart(&self, slot: SlotId, only: Option<&TaskId>) -> Answer {
+    fn claim_apart(&self, slot: &mut SlotState, only: Option<&TaskId>) -> Answer {
         let mut touching = self.touching.lock().unwrap_or_else(PoisonError::into_inner);
         let ready = {
             let mut store = self.store();
             let mut peek = store.peek(&self.setup.work.scope, LOOKED_AT, now())?;
             self.without_merges(store.as_mut(), &mut peek.claimable)?;
-            non_overlapping(&touching, slot, store.as_mut(), &peek.claimable)?
+            non_overlapping(&touching, slot.id, store.as_mut(), &peek.claimable)?
         };
         let wanted = |(id, _): &(TaskId, _)| only.is_none_or(|only| only == id);
         for (id, touches) in ready.into_iter().filter(wanted) {
             let Some(task) = self.claim_task(slot, &id)? else { continue };
             crash::point("claimed");
             if !self.exceeds_task_budget(slot, &task)? {
-                touching[slot as usize] = touches;
-                return Ok(Input::Claimed { slot, task: Box::new(task) });
+                touching[slot.id as usize] = touches;
+                return Ok(Input::Claimed { slot: slot.id, task: Box::new(task) });
             }
         }
-        Ok(Input::NothingToClaim { slot })
+        Ok(Input::NothingToClaim { slot: slot.id })
     }
 
     /// The slot's task is about these files.
-    fn touches(&self, slot: SlotId, files: Vec<String>) {
+    fn touches(&self, slot: &mut SlotState, files: Vec<String>) {
         let mut touching = self.touching.lock().unwrap_or_else(PoisonError::into_inner);
-        touching[slot as usize] = files;
+        touching[slot.id as usize] = files;
     }
 
     /// A task whose earlier attempts used up its budget waits for the user, and nothing is started.
     pub(super) fn exceeds_task_budget(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         task: &TaskBrief,
     ) -> Result<bool, Failed> {
         let Some(reason) = self.setup.policy.budget.holds_task(task.spent_micro_usd) else {
             return Ok(false);
         };
         self.mark_released(&task.id, task.generation);
-        let by = self.actor(slot, task.generation);
+        let by = slot.actor(task.generation);
         let mut store = self.store();
         store.note(&task.id, &reason, &by, now())?;
         store.hold(&task.id, &by, now())?;
@@ -202,15 +202,15 @@ impl Crew {
         Ok(true)
     }
 
-    pub(super) fn peek(&self, slot: SlotId) -> Answer {
+    pub(super) fn peek(&self, slot: &mut SlotState) -> Answer {
         if self.setup.policy.by_iteration() {
-            return Ok(Input::Peeked { slot, offered: 0, about: self.about(slot) });
+            return Ok(Input::Peeked { slot: slot.id, offered: 0, about: self.about(slot) });
         }
         let mut peek = self.store().peek(&self.setup.work.scope, OFFERED, now())?;
         self.without_merges(self.store().as_mut(), &mut peek.claimable)?;
         let offered = u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX);
-        self.kit(slot).peek = Some(peek);
-        Ok(Input::Peeked { slot, offered, about: None })
+        slot.peek = Some(peek);
+        Ok(Input::Peeked { slot: slot.id, offered, about: None })
     }
 }
 

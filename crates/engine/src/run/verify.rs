@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use ralph_core::agent::{EndClass, ProcessEnd, SessionEnd, Verdict};
 use ralph_core::attempt::prompt::Work;
-use ralph_core::run::{Input, Port, SlotId, TaskBrief, VerifierReport};
+use ralph_core::run::{Input, Port, TaskBrief, VerifierReport};
 
 use super::crash;
-use super::crew::{Answer, Crew, Failed};
-use super::judge::drop_in_background;
+use super::judge::{blocking, remove_checkout};
+use super::ports::{Answer, Failed, Ports};
 use super::sandboxed::session_binds;
 use super::session::Played;
 use super::setup::AgentProgram;
+use super::slot_state::SlotState;
 use crate::agents::{PromptBy, SessionSpec};
 use crate::ports::{Candidate, Checkout};
 use crate::sandbox::ProgramKind;
@@ -26,31 +27,29 @@ const TOOLS: [&str; 4] = ["Bash", "Read", "Glob", "Grep"];
 /// How much of a diff is asked for, in bytes.
 const DIFF: usize = 256 << 10;
 
-impl Crew {
+impl Ports {
     /// Runs the verifier on the candidate and notifies the loop.
     pub(super) async fn verify(
         self: Arc<Self>,
-        slot: SlotId,
+        mut slot: Box<SlotState>,
         tasks: Vec<TaskBrief>,
         model: Option<String>,
     ) {
-        let answer = self.run_verifier(slot, &tasks, model).await;
+        let answer = self.run_verifier(&mut slot, &tasks, model).await;
         self.answer(slot, answer);
     }
 
     async fn run_verifier(
         self: &Arc<Self>,
-        slot: SlotId,
+        slot: &mut SlotState,
         tasks: &[TaskBrief],
         model: Option<String>,
     ) -> Answer {
-        let Some(candidate) = self.kit(slot).candidate.clone() else {
-            return Err(Failed::new(Port::Git, "there is no candidate tree", true));
-        };
+        let candidate = slot.judged_candidate()?;
         let Some(verifier) = &self.setup.gates.verifier else {
             return Err(Failed::new(Port::Prompt, "there is no verifier", true));
         };
-        let checkout = self.checkout(slot, &candidate).await?;
+        let checkout = self.checkout(slot, &candidate)?;
         let played = match self.prepare_checkout(slot, Some(&checkout)).await {
             Some(failed) => Played {
                 end: SessionEnd::of(
@@ -62,11 +61,11 @@ impl Crew {
                 leftovers: 0,
             },
             None => {
-                let prompt = self.verifier_prompt(slot, tasks, &candidate).await?;
+                let prompt = blocking(|| self.verifier_prompt(slot, tasks, &candidate))?;
                 self.verifier_session(slot, verifier, tasks, prompt, model, &checkout).await?
             }
         };
-        drop_in_background(Some(checkout)).await;
+        remove_checkout(Some(checkout));
         crash::point("verified");
         let Played { end, process, duration_ms, .. } = played;
         let report = VerifierReport {
@@ -78,51 +77,45 @@ impl Crew {
             process,
             duration_ms,
         };
-        let mut kit = self.kit(slot);
-        kit.usage = kit.usage.plus(report.end.usage);
+        slot.usage = slot.usage.plus(report.end.usage);
         if report.obstacle().is_none() {
-            kit.gates.push(report.judged());
+            slot.gates.push(report.judged());
         }
-        drop(kit);
-        Ok(Input::Verified { slot, report: Box::new(report) })
+        Ok(Input::Verified { slot: slot.id, report: Box::new(report) })
     }
 
-    async fn verifier_prompt(
-        self: &Arc<Self>,
-        slot: SlotId,
+    fn verifier_prompt(
+        &self,
+        slot: &mut SlotState,
         tasks: &[TaskBrief],
         candidate: &Candidate,
     ) -> Result<PromptBy, Failed> {
-        let (tasks, tree) = (tasks.to_vec(), candidate.tree.clone());
-        self.aside_of_tasks(move |crew| {
-            let workspace = crew.workspace(slot);
-            let settled = workspace.settled_tree();
-            let changes = crew.changes_of(slot, &settled, &tree)?;
-            let files: Vec<String> = changes.into_iter().map(|change| change.path).collect();
-            let diff = match files.is_empty() {
-                true => String::new(),
-                false => workspace.vcs.patch(&settled, &tree, DIFF)?,
-            };
-            let gates = crew.kit(slot).gates.clone();
-            let reported = [crew.protected_report(slot, &gates), crew.weakened_report(slot, &tree)];
-            let remarks = reported.into_iter().flatten().collect();
-            let work = Work { tasks: vec![], files, diff, gates, remarks };
-            let prompt = {
-                let store = &mut *crew.store();
-                crew.setup.agent.prompting.verifier(store.as_mut(), &tasks, work)?
-            };
-            let iteration = crew.kit(slot).iteration;
-            let system = crew.written(iteration, ".verifier.system.md", prompt.system.clone())?;
-            let task =
-                crew.written(iteration, ".verifier.task.md", prompt.task_file().to_owned())?;
-            Ok(PromptBy::System { system, task })
-        })
-        .await
+        let tree = &candidate.tree;
+        let workspace = slot.workspace();
+        let settled = workspace.settled_tree();
+        let changes = self.changes_of(slot, &settled, tree)?;
+        let files: Vec<String> = changes.into_iter().map(|change| change.path).collect();
+        let diff = match files.is_empty() {
+            true => String::new(),
+            false => workspace.vcs.patch(&settled, tree, DIFF)?,
+        };
+        let gates = slot.gates.clone();
+        let reported = [self.protected_report(slot, &gates), self.weakened_report(slot, tree)];
+        let remarks = reported.into_iter().flatten().collect();
+        let work = Work { tasks: vec![], files, diff, gates, remarks };
+        let prompt = {
+            let store = &mut *self.store();
+            self.setup.agent.prompting.verifier(store.as_mut(), tasks, work)?
+        };
+        let iteration = slot.iteration;
+        let system = self.written(iteration, ".verifier.system.md", prompt.system.clone())?;
+        let task = self.written(iteration, ".verifier.task.md", prompt.task_file().to_owned())?;
+        Ok(PromptBy::System { system, task })
     }
 
     async fn verifier_session(
         self: &Arc<Self>,
-        slot: SlotId,
+        slot: &mut SlotState,
         verifier: &AgentProgram,
         tasks: &[TaskBrief],
         prompt: PromptBy,
@@ -133,7 +126,7 @@ impl Crew {
         // It may look at the plan, and ask for nothing.
         requests.close();
         let identity = SessionIdentity {
-            agent: self.agent_id(slot).clone(),
+            agent: slot.agent.clone(),
             task: tasks.first().map(|task| (task.id.clone(), task.generation)),
             may_claim: false,
             plan: None,
@@ -156,14 +149,13 @@ impl Crew {
             session: None,
             verifies: true,
         };
-        let mut sandboxed = self.sandboxed(&self.workspace(slot), ProgramKind::Verifier, None)?;
+        let mut sandboxed = self.sandboxed(&slot.workspace(), ProgramKind::Verifier, None)?;
         sandboxed.writable = vec![checkout.folder().to_owned()];
         sandboxed.caches = checkout.caches().map(Path::to_owned);
         sandboxed.binds.extend(session_binds(&spec, &socket)?);
-        let iteration = self.kit(slot).iteration;
-        let log = self.setup.files.logs.verifier_raw(iteration);
-        let (raw, stop) = (self.raw_log(&log), self.kit(slot).stop.subscribe());
-        self.take(&Input::SessionStarted { slot, log: log.display().to_string() });
+        let log = self.setup.files.logs.verifier_raw(slot.iteration);
+        let (raw, stop) = (self.raw_log(&log), self.stop(slot.id).subscribe());
+        self.take(&Input::SessionStarted { slot: slot.id, log: log.display().to_string() });
         Ok(self.play(slot, verifier.agent, (&spec, &sandboxed), &log, raw, stop).await)
     }
 }

@@ -11,7 +11,7 @@ use ralph_core::task::{Actor, Generation};
 use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
-use super::crew::Crew;
+use super::ports::Ports;
 use crate::clock::now;
 use crate::ports::Filter;
 
@@ -28,7 +28,7 @@ const ECHOES: u32 = 3;
 /// A claim of this run.
 type Held = (TaskId, Generation);
 
-impl Crew {
+impl Ports {
     /// Wakes the slot then, or when the plan changes.
     pub(super) fn wake_later(
         self: &Arc<Self>,
@@ -36,8 +36,8 @@ impl Crew {
         at: Option<Timestamp>,
         on_change: bool,
     ) {
-        let crew = Arc::clone(self);
-        let seen = self.kit(slot).seen;
+        let ports = Arc::clone(self);
+        let seen = self.seen(slot);
         let mut changed = self.changed.subscribe();
         let waker = tokio::spawn(async move {
             let time = async {
@@ -56,15 +56,15 @@ impl Crew {
                 () = time => {}
                 () = change, if on_change => {}
             }
-            crew.send(Input::Woken { slot });
+            ports.send(Input::Woken { slot });
         });
-        if let Some(earlier) = self.kit(slot).waker.replace(waker) {
+        if let Some(earlier) = self.waker(slot).replace(waker) {
             earlier.abort();
         }
     }
 
     pub(super) fn stop_waiting(&self, slot: SlotId) {
-        if let Some(waker) = self.kit(slot).waker.take() {
+        if let Some(waker) = self.waker(slot).take() {
             waker.abort();
         }
     }
@@ -92,8 +92,8 @@ impl Crew {
             for (before, taken) in had.iter_mut().zip(self.dispatcher().taken()) {
                 before.extend(taken);
             }
-            let crew = Arc::clone(&self);
-            let looked = tokio::task::spawn_blocking(move || crew.check_claims(renew)).await;
+            let ports = Arc::clone(&self);
+            let looked = tokio::task::spawn_blocking(move || ports.check_claims(renew)).await;
             let Ok(Some(held)) = looked else { continue };
             for (slot, (before, after)) in had.iter_mut().zip(held).enumerate() {
                 for (task, generation) in before.iter().filter(|held| !after.contains(held)) {

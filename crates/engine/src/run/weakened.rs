@@ -3,10 +3,11 @@
 
 use ralph_core::attempt::weakened::{ChangedFile, Weakening, find, may_hold_tests};
 use ralph_core::records::{Changes, FileChange};
-use ralph_core::run::{GateReport, Input, Notice, SlotId};
+use ralph_core::run::{GateReport, Input, Notice};
 use ralph_core::view::words;
 
-use super::crew::{Crew, Failed};
+use super::ports::{Failed, Ports};
+use super::slot_state::SlotState;
 use crate::ports::Candidate;
 
 /// How many files are looked at.
@@ -16,12 +17,12 @@ const MAX_BYTES: usize = 512 * 1024;
 /// How many findings are reported.
 const NAMED: usize = 10;
 
-impl Crew {
+impl Ports {
     /// What there is to say about what the candidate changes, before any gate runs. The report of the
     /// judge that refuses it, if it is refused.
     pub(super) fn check_changes(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         candidate: &Candidate,
     ) -> Result<Option<GateReport>, Failed> {
         if let Some(refused) = self.judge_place(slot) {
@@ -37,35 +38,35 @@ impl Crew {
     /// What the tree changes, counted once.
     pub(super) fn changes_of(
         &self,
-        slot: SlotId,
+        slot: &mut SlotState,
         settled: &str,
         tree: &str,
     ) -> Result<Vec<FileChange>, Failed> {
         if settled == tree {
             return Ok(vec![]);
         }
-        let known = self.kit(slot).changes.clone().filter(|(of, _)| of == tree);
+        let known = slot.changes.clone().filter(|(of, _)| of == tree);
         if let Some((_, changes)) = known {
             return Ok(changes);
         }
-        let changes = self.workspace(slot).vcs.counted_changes(settled, tree)?;
-        self.kit(slot).changes = Some((tree.to_owned(), changes.clone()));
+        let changes = slot.workspace().vcs.counted_changes(settled, tree)?;
+        slot.changes = Some((tree.to_owned(), changes.clone()));
         Ok(changes)
     }
 
     /// What the slot's candidate changes, as attempts keep it.
-    pub(super) fn changed(&self, slot: SlotId) -> Result<Changes, Failed> {
-        let Some(candidate) = self.kit(slot).candidate.clone() else {
+    pub(super) fn changed(&self, slot: &mut SlotState) -> Result<Changes, Failed> {
+        let Some(candidate) = slot.candidate.clone() else {
             return Ok(Changes::default());
         };
-        let settled = self.workspace(slot).settled_tree();
+        let settled = slot.workspace().settled_tree();
         Ok(Changes::of(self.changes_of(slot, &settled, &candidate.tree)?))
     }
 
-    fn check_tests(&self, slot: SlotId, candidate: &Candidate) -> Result<(), Failed> {
-        let settled = self.workspace(slot).settled_tree();
+    fn check_tests(&self, slot: &mut SlotState, candidate: &Candidate) -> Result<(), Failed> {
+        let settled = slot.workspace().settled_tree();
         let trees = [settled.clone(), candidate.tree.clone()];
-        let known = self.kit(slot).weakened.clone();
+        let known = slot.weakened.clone();
         if known.as_ref().is_some_and(|(of, _)| *of == trees) {
             return Ok(());
         }
@@ -80,13 +81,13 @@ impl Crew {
             let found = found.iter().take(NAMED).cloned().collect();
             self.send(Input::Notice(Notice::TestsWeakened { found, count }));
         }
-        self.kit(slot).weakened = Some((trees, found));
+        slot.weakened = Some((trees, found));
         Ok(())
     }
 
     fn weakened(
         &self,
-        slot: SlotId,
+        slot: &SlotState,
         settled: &str,
         tree: &str,
         changes: &[FileChange],
@@ -95,7 +96,7 @@ impl Crew {
         let mut files = Vec::new();
         for path in paths.filter(|path| may_hold_tests(path)).take(MAX_FILES) {
             let text = |tree: &str| -> Result<Option<String>, Failed> {
-                let bytes = self.workspace(slot).vcs.file(tree, path)?;
+                let bytes = slot.workspace().vcs.file(tree, path)?;
                 Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
             };
             let (before, after) = (text(settled)?, text(tree)?);
@@ -117,10 +118,9 @@ impl Crew {
     }
 
     /// What the evidence of a tree says of its tests, where they are weaker.
-    pub(super) fn weakened_report(&self, slot: SlotId, tree: &str) -> Option<String> {
-        let trees = [self.workspace(slot).settled_tree(), tree.to_owned()];
-        let kit = self.kit(slot);
-        let (_, found) = kit.weakened.as_ref().filter(|(of, _)| *of == trees)?;
+    pub(super) fn weakened_report(&self, slot: &SlotState, tree: &str) -> Option<String> {
+        let trees = [slot.workspace().settled_tree(), tree.to_owned()];
+        let (_, found) = slot.weakened.as_ref().filter(|(of, _)| *of == trees)?;
         let count = u32::try_from(found.len()).unwrap_or(u32::MAX);
         let reported: Vec<String> = found.iter().take(NAMED).cloned().collect();
         (!reported.is_empty()).then(|| words::weakened(&reported, count))

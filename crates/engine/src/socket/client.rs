@@ -50,12 +50,6 @@ pub fn call(socket: &Path, call: &Call) -> Result<Reply, ClientError> {
 /// Sends a control to a running loop.
 pub fn control(socket: &Path, control: &Control) -> Result<(), ClientError> {
     let line = ControlLine { control: Some(control.clone()), ..line() };
-    accepted(answer(send(socket, &line)?, socket)?).map(|_| ())
-}
-
-/// Asks a running loop about itself, such as its `status`.
-pub fn ask(socket: &Path, what: &str) -> Result<serde_json::Value, ClientError> {
-    let line = ControlLine { ask: Some(what.to_owned()), ..line() };
     accepted(answer(send(socket, &line)?, socket)?)
 }
 
@@ -75,9 +69,9 @@ fn line() -> ControlLine {
     ControlLine { v: VERSION, ..ControlLine::default() }
 }
 
-fn accepted(reply: ControlReply) -> Result<serde_json::Value, ClientError> {
+fn accepted(reply: ControlReply) -> Result<(), ClientError> {
     match reply {
-        ControlReply { ok: true, value, .. } => Ok(value.unwrap_or_default()),
+        ControlReply { ok: true, .. } => Ok(()),
         ControlReply { error, .. } => {
             Err(ClientError::Refused(error.unwrap_or_else(|| "the run refused it".to_owned())))
         }

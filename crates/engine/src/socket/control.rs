@@ -1,11 +1,9 @@
-//! The control socket, for users: controls, questions about the run, and the feed of its events.
+//! The control socket, for users: controls, and the feed of the events of the run.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::run::Control;
-use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 
@@ -16,9 +14,6 @@ use crate::feed::Feed;
 
 /// A reader that is stopped at its terminal for this long is disconnected; it can reconnect by event number.
 const FOLLOWER_PATIENCE: Duration = Duration::from_secs(300);
-
-/// Answers a question about the run by its name; `None` for an unknown name.
-pub type Inquiry = dyn Fn(&str) -> Option<Value> + Send + Sync;
 
 /// The open control socket. It is closed and removed when this is dropped.
 #[derive(Debug)]
@@ -32,13 +27,11 @@ impl ControlSocket {
     pub fn open(
         place: &SocketDir,
         controls: mpsc::Sender<Control>,
-        inquiry: Arc<Inquiry>,
         feed: Feed,
     ) -> Result<Self, SocketError> {
         let path = place.control();
         let server = serve(&path, move |line, connection| {
-            let (controls, inquiry, feed) = (controls.clone(), Arc::clone(&inquiry), feed.clone());
-            answer(line, connection, controls, inquiry, feed)
+            answer(line, connection, controls.clone(), feed.clone())
         })?;
         Ok(Self { path, server: Some(server) })
     }
@@ -66,7 +59,6 @@ async fn answer(
     line: Result<Vec<u8>, NoLine>,
     connection: Connection,
     controls: mpsc::Sender<Control>,
-    inquiry: Arc<Inquiry>,
     feed: Feed,
 ) {
     let line = line.map_err(|error| error.to_string()).and_then(|line| {
@@ -76,20 +68,13 @@ async fn answer(
     let reply = match line {
         Err(why) => ControlReply::refused(why),
         Ok(line) if line.v != VERSION => ControlReply::refused(other_version(line.v)),
-        Ok(ControlLine { control: Some(control), ask: None, feed: None, .. }) => {
+        Ok(ControlLine { control: Some(control), feed: None, .. }) => {
             pass_on(control, &controls).await
         }
-        Ok(ControlLine { control: None, ask: Some(name), feed: None, .. }) => {
-            let reported = tokio::task::spawn_blocking(move || inquiry(&name)).await.ok().flatten();
-            match reported {
-                Some(value) => ControlReply { ok: true, error: None, value: Some(value) },
-                None => ControlReply::refused("the run cannot answer that"),
-            }
-        }
-        Ok(ControlLine { control: None, ask: None, feed: Some(from), .. }) => {
+        Ok(ControlLine { control: None, feed: Some(from), .. }) => {
             return follow(connection, feed, from).await;
         }
-        Ok(_) => ControlReply::refused("a request needs one of control, ask and feed"),
+        Ok(_) => ControlReply::refused("a request needs either control or feed"),
     };
     connection.answer(&reply).await;
 }

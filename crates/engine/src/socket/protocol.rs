@@ -61,7 +61,7 @@ impl Reply {
     }
 }
 
-/// A line on the control socket: one of the three.
+/// A line on the control socket: one of the two.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ControlLine {
     /// The version of the format.
@@ -69,9 +69,6 @@ pub struct ControlLine {
     /// A control.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
-    /// A question, such as `status`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ask: Option<String>,
     /// Every event from this number on, until one side closes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<u64>,
@@ -85,15 +82,12 @@ pub struct ControlReply {
     /// Why the run refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<serde_json::Value>,
 }
 
 impl ControlReply {
     /// A refusal.
     pub fn refused(why: impl Into<String>) -> Self {
-        Self { ok: false, error: Some(why.into()), value: None }
+        Self { ok: false, error: Some(why.into()) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! After an iteration: records it, then stops, waits or looks for the next task.
 
 use super::Draft;
+use super::settle::settlement;
 use crate::policy::backoff::{transient, usage_probe};
 use crate::policy::strategy::{Choice, ModelFacts, choose};
 use crate::run::SlotId;
@@ -9,27 +10,20 @@ use crate::run::control::Cancel;
 use crate::run::effect::{Effect, Settlement, TaskAction};
 use crate::run::exit::{self, View};
 use crate::run::fact::{Fact, Wait};
-use crate::run::input::{Input, Port, Settled};
+use crate::run::input::{Port, Settled};
 use crate::run::outcome::StopReason;
 use crate::run::policy::Picker;
 use crate::run::report::TaskBrief;
-use crate::run::slot::{Phase, Slot};
+use crate::run::slot::{EndedSession, Phase, Slot, Work};
 use crate::time::Timestamp;
 
 /// How long ralph waits before it checks a full disk again.
 const DISK_AGAIN_MS: u64 = 10_000;
 
 impl Draft {
-    pub(super) fn settled(&mut self, input: &Input, slot: SlotId, settled: &Settled) {
-        let Some(current) = self.slot(slot).filter(|slot| slot.phase == Phase::Settling).cloned()
-        else {
-            self.anomaly(input, Some(slot));
-            return;
-        };
-        let Some(decided) = super::settle::settlement(&self.state, &current) else {
-            self.anomaly(input, Some(slot));
-            return;
-        };
+    pub(super) fn settled(&mut self, slot: SlotId, work: &Work, settled: &Settled) {
+        let decided = self.slot(slot).and_then(|slot| settlement(&self.state, slot));
+        let Some(decided) = decided else { return };
         for ending in &decided.tasks {
             let Some(result) = settled.tasks.iter().find(|result| result.id == ending.task.id)
             else {
@@ -76,31 +70,30 @@ impl Draft {
             self.fact(Fact::PlanWritten { planned });
         }
         self.marker(decided.marker.as_ref());
-        self.iteration_over(slot, &current, &decided, settled);
+        self.iteration_over(slot, &work.session, &decided, settled);
     }
 
     fn iteration_over(
         &mut self,
         slot: SlotId,
-        current: &Slot,
+        session: &EndedSession,
         decided: &Settlement,
         settled: &Settled,
     ) {
         let class = decided.class;
-        let resets_at = current.report.as_ref().and_then(|report| report.end.resets_at);
         self.fact(Fact::IterationEnded {
             slot,
-            iteration: current.iteration,
+            iteration: session.iteration.number,
             class,
             detail: decided.detail.clone(),
             head: settled.head.clone(),
             tree: settled.tree.clone(),
             settled: class == Class::Done || decided.put_back,
             again: self.state.tries_again(class),
-            duration_ms: self.now.millis_since(current.began),
+            duration_ms: self.now.millis_since(session.iteration.began),
         });
         let unreadable = settled.counts.is_none();
-        self.go_on(slot, class, resets_at, unreadable);
+        self.go_on(slot, class, session.report.end.resets_at, unreadable);
     }
 
     /// Stops, waits, or looks for the next task.
@@ -151,31 +144,15 @@ impl Draft {
 
     /// A finished task may have made others ready: slots without work look again.
     fn wake_idle_slots(&mut self, not: SlotId) {
-        let idle: Vec<SlotId> = (0..self.state.slots.len() as SlotId)
-            .filter(|slot| *slot != not)
-            .filter(|slot| {
-                self.slot(*slot)
-                    .is_some_and(|slot| slot.phase == Phase::Free && slot.wait.is_none())
-            })
-            .collect();
-        for slot in idle {
+        let idle = |slot: &Slot| !slot.is_busy() && slot.wait.is_none();
+        let slots = self.slots().filter(|slot| *slot != not);
+        for slot in slots.filter(|slot| self.slot(*slot).is_some_and(idle)).collect::<Vec<_>>() {
             self.survey(slot);
         }
     }
 
-    pub(super) fn port_failed(
-        &mut self,
-        input: &Input,
-        slot: SlotId,
-        port: Port,
-        error: &str,
-        for_good: bool,
-    ) {
-        let Some(current) = self.slot(slot).filter(|slot| slot.phase != Phase::Free).cloned()
-        else {
-            self.anomaly(input, Some(slot));
-            return;
-        };
+    pub(super) fn port_failed(&mut self, slot: SlotId, port: Port, error: &str, for_good: bool) {
+        let Some(current) = self.slot(slot).cloned() else { return };
         let streak = current.port_streak + 1;
         let looking = matches!(current.phase, Phase::Surveying | Phase::Claiming);
         if looking && self.starts_nothing_new() {
@@ -221,10 +198,11 @@ impl Draft {
 
     /// Leaves the slot's work as it is and releases its claims.
     pub(super) fn give_slot_up(&mut self, slot: SlotId, current: &Slot) {
-        let held = current.report.as_ref().map(|report| report.held.as_slice()).unwrap_or_default();
-        let claimed = current.task.iter().filter(|task| !held.iter().any(|h| h.id == task.id));
+        let session = current.session();
+        let held = session.map(|session| session.report.held.as_slice()).unwrap_or_default();
+        let claimed = current.task().filter(|task| !held.iter().any(|held| held.id == task.id));
         let all: Vec<_> = held.iter().chain(claimed).map(|task| task.id.clone()).collect();
-        if !current.lost {
+        if !current.iteration().is_some_and(|iteration| iteration.lost) {
             for task in all {
                 self.effect(Effect::Release { slot, task });
             }
@@ -232,43 +210,36 @@ impl Draft {
         self.free(slot);
     }
 
-    pub(super) fn woken(&mut self, input: &Input, slot: SlotId) {
-        let Some(current) = self.slot(slot).filter(|slot| slot.wait.is_some()).cloned() else {
-            self.anomaly(input, Some(slot));
-            return;
-        };
-        if matches!(current.wait, Some((Wait::Paused, _))) {
-            self.anomaly(input, Some(slot));
-            return;
-        }
+    pub(super) fn woken(&mut self, slot: SlotId) {
         self.fact(Fact::WaitEnded { slot });
-        self.take_up_again(slot, &current);
+        self.take_up_again(slot);
     }
 
     /// Asks again for what the slot waits for.
-    pub(super) fn take_up_again(&mut self, slot: SlotId, current: &Slot) {
-        match current.phase {
+    pub(super) fn take_up_again(&mut self, slot: SlotId) {
+        let Some(current) = self.slot(slot).cloned() else { return };
+        match &current.phase {
             Phase::Free => self.survey(slot),
             Phase::Surveying => self.effect(Effect::Survey { slot }),
             Phase::Claiming => self.effect(match self.state.policy.picker {
                 Picker::Loop => Effect::Claim { slot, only: current.only_task() },
                 Picker::Agent => Effect::Peek { slot },
             }),
-            Phase::Running => self.effect(Effect::RunSession {
+            Phase::Running(iteration) => self.effect(Effect::RunSession {
                 slot,
-                iteration: current.iteration,
-                task: current.task.clone().map(Box::new),
-                model: current.model.clone(),
+                iteration: iteration.number,
+                task: iteration.task.clone().map(Box::new),
+                model: iteration.model.clone(),
                 overridden: None,
                 raised: None,
             }),
-            Phase::Candidate => self.make_candidate(slot),
-            Phase::Judging if self.state.cancel >= Some(Cancel::Now) => self.settle(slot),
-            Phase::Judging => self.effect(Effect::Judge { slot }),
-            Phase::Verifying => self.verify(slot),
-            Phase::Queued => {}
-            Phase::Integrating => self.integrate(slot),
-            Phase::Settling => self.settle_again(slot),
+            Phase::Candidate(_) => self.make_candidate(slot),
+            Phase::Judging(_) if self.state.cancel >= Some(Cancel::Now) => self.settle(slot),
+            Phase::Judging(_) => self.effect(Effect::Judge { slot }),
+            Phase::Verifying(_) => self.verify(slot),
+            Phase::Queued(..) => {}
+            Phase::Integrating(_) => self.integrate(slot),
+            Phase::Settling(..) => self.settle_again(slot),
         }
     }
 

@@ -7,7 +7,6 @@ use crate::run::class::Class;
 use crate::run::control::Cancel;
 use crate::run::effect::Effect;
 use crate::run::fact::Fact;
-use crate::run::input::Input;
 use crate::run::landing::Landing;
 use crate::run::notice::Notice;
 use crate::run::slot::{OVERTAKES, Phase, Slot};
@@ -25,19 +24,21 @@ impl Draft {
     fn is_to_land(&self, slot: SlotId) -> bool {
         let Some(current) = self.slot(slot) else { return false };
         self.state.policy.integrates
-            && current.landing.is_none()
+            && current.work().is_some_and(|work| work.landing.is_none())
             && settlement(&self.state, current).is_some_and(|decided| decided.class == Class::Done)
     }
 
     /// Gives the turn to the slot that waits longest, when no slot has it.
     pub(super) fn next_turn(&mut self) {
         let slots = &self.state.slots;
-        if slots.iter().any(|slot| slot.turn) {
+        if slots.iter().any(Slot::has_turn) {
             return;
         }
-        let waiting = slots.iter().enumerate().filter(|(_, slot)| slot.phase == Phase::Queued);
-        let Some((next, _)) = waiting.min_by_key(|(_, slot)| slot.queued) else { return };
-        let next = next as SlotId;
+        let waiting = slots.iter().zip(0..).filter_map(|(slot, id)| match slot.phase {
+            Phase::Queued(_, place) => Some((place, id)),
+            _ => None,
+        });
+        let Some((_, next)) = waiting.min() else { return };
         self.fact(Fact::Integrating { slot: next });
         self.integrate(next);
     }
@@ -58,17 +59,12 @@ impl Draft {
 
     pub(super) fn integrated(
         &mut self,
-        input: &Input,
         slot: SlotId,
-        onto: &Option<String>,
+        onto: Option<&String>,
         tree: &str,
         landing: &Landing,
     ) {
-        if self.phase(slot) != Some(Phase::Integrating) {
-            self.anomaly(input, Some(slot));
-            return;
-        }
-        let (onto, tree, landing) = (onto.clone(), tree.to_owned(), landing.clone());
+        let (onto, tree, landing) = (onto.cloned(), tree.to_owned(), landing.clone());
         let again = landing == Landing::Rebased;
         self.fact(Fact::Integrated { slot, onto, tree, landing });
         let wanted = self.slot(slot).is_some_and(Slot::is_wanted);
@@ -88,17 +84,17 @@ impl Draft {
 
     /// Says once that the branch moves faster than the gates judge, and what ralph does about it.
     pub(super) fn report_overtakes(&mut self, slot: SlotId) {
-        let Some(current) = self.slot(slot).filter(|slot| slot.overtaken == OVERTAKES) else {
+        let current = self.slot(slot).and_then(Slot::iteration);
+        let Some(current) = current.filter(|iteration| iteration.overtaken == OVERTAKES) else {
             return;
         };
         let task = current.task.as_ref().map(|task| task.id.clone());
-        let notice = Notice::Overtaken { task, times: OVERTAKES, gates_ms: current.gates_ms };
-        self.fact(Fact::Noticed { notice });
+        self.notice(Notice::Overtaken { task, times: OVERTAKES, gates_ms: current.gates_ms });
     }
 
     /// Takes the work out of the queue.
     pub(super) fn leave_queue(&mut self, slot: SlotId) {
-        if self.phase(slot) == Some(Phase::Queued) {
+        if self.slot(slot).is_some_and(|slot| matches!(slot.phase, Phase::Queued(..))) {
             self.settle(slot);
         }
     }

@@ -1,7 +1,15 @@
 //! Decides what follows from an input. Pure: the same state, input and time give the same step.
 //!
-//! The input is matched first, exhaustively; then the phase of its slot, whose last arm is always
-//! [`Draft::anomaly`]: an answer that no slot waits for is recorded and changes nothing.
+//! [`decide`] is the table: which input meets which phase of its slot, and the function that says what follows. An
+//! input that fits no row is recorded as an anomaly and changes nothing. The rows of an iteration, in order:
+//!
+//! | phase | input | file |
+//! |---|---|---|
+//! | `Surveying`, `Claiming` | the plan was read, a task was claimed | `survey` |
+//! | `Running`, `Candidate`, `Judging` | the session ended, its tree was written, the gates judged | `session` |
+//! | `Verifying` | the verifier ended | `verify` |
+//! | `Queued`, `Integrating` | the work was rebased onto the branch | `integrate` |
+//! | `Settling` | the result was recorded | `settle`, then `after` |
 
 mod after;
 mod integrate;
@@ -15,12 +23,16 @@ mod unsignaled;
 mod user_controls;
 mod verify;
 
+use std::ops::Range;
+
 use super::SlotId;
 use super::class::Class;
 use super::effect::Effect;
 use super::fact::{Fact, Wait};
 use super::input::Input;
+use super::notice::Notice;
 use super::outcome::StopReason;
+use super::publish::Publishing;
 use super::slot::{Phase, Slot};
 use super::state::RunState;
 use crate::time::Timestamp;
@@ -41,43 +53,126 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
         draft.anomaly(input, None);
         return draft.step;
     }
-    match input {
-        Input::Begin { started, notices } => draft.begin(input, started, notices),
-        Input::Surveyed { slot, survey } => draft.surveyed(input, *slot, survey),
-        Input::Claimed { slot, task } => draft.claimed(input, *slot, task),
-        Input::Peeked { slot, offered, about } => {
-            draft.peeked(input, *slot, *offered, about.as_ref());
+    let at = slot_of(state, input);
+    let slot = at.and_then(|at| state.slot(at));
+    let at = at.unwrap_or_default();
+    match (input, slot.map(|slot| &slot.phase)) {
+        // The run as a whole.
+        (Input::Begin { started, notices }, _) if state.may_start(started) => {
+            draft.begin(started, notices);
         }
-        Input::NothingToClaim { slot } => draft.nothing_to_claim(input, *slot),
-        Input::WorkFound { slot, task } => draft.work_found(input, *slot, task),
-        Input::SessionStarted { slot, log } => draft.session_started(input, *slot, log),
-        Input::SessionEnded { slot, report } => draft.session_ended(input, *slot, report),
-        Input::CandidateMade { slot, .. } => draft.candidate_made(input, *slot),
-        Input::Judged { slot, .. } => draft.judged(input, *slot),
-        Input::Verified { slot, report } => draft.verified(input, *slot, report),
-        Input::Integrated { slot, onto, tree, landing } => {
-            draft.integrated(input, *slot, onto, tree, landing);
+        (Input::Control(control), _) => draft.control(control),
+        (Input::CtrlC, _) => draft.ctrl_c(),
+        (Input::Notice(notice), _) => draft.notice(notice.clone()),
+        (Input::Published(publication), _) if state.publishing == Publishing::UnderWay => {
+            draft.published(publication);
         }
-        Input::Settled { slot, settled } => draft.settled(input, *slot, settled),
-        Input::HeadMoved { slot } => draft.head_moved(input, *slot),
-        Input::HookRefused { slot, gate } => draft.hook_refused(input, *slot, gate),
-        Input::ClaimLost { agent, task } => draft.claim_lost(input, agent, task),
-        Input::PortFailed { slot, port, error, for_good } => {
-            draft.port_failed(input, *slot, *port, error, *for_good);
+        (Input::Reviewed(review), _) if state.publishing == Publishing::Watching => {
+            draft.reviewed(review);
         }
-        Input::Woken { slot } => draft.woken(input, *slot),
-        Input::Published(publication) => draft.published(input, publication),
-        Input::Reviewed(review) => draft.reviewed(input, review),
-        Input::Control(control) => draft.control(control),
-        Input::CtrlC => draft.ctrl_c(),
-        Input::Notice(notice) => draft.fact(Fact::Noticed { notice: notice.clone() }),
-        Input::GateStarted { slot, gate } => {
-            draft.fact(Fact::GateStarted { slot: *slot, gate: gate.clone() });
+
+        // From the plan to a session.
+        (Input::Surveyed { survey, .. }, Some(Phase::Surveying)) => draft.surveyed(at, survey),
+        (Input::Claimed { task, .. }, Some(Phase::Claiming)) => draft.claimed(at, task),
+        (Input::Peeked { offered, about, .. }, Some(Phase::Claiming)) => {
+            draft.peeked(at, *offered, about.as_ref());
         }
+        (Input::NothingToClaim { .. }, Some(Phase::Claiming)) => draft.nothing_to_claim(at),
+        (Input::WorkFound { task, .. }, Some(Phase::Running(iteration)))
+            if iteration.task.as_ref().is_some_and(|held| held.id == task.id) =>
+        {
+            draft.work_found(at, task);
+        }
+        (Input::SessionStarted { log, .. }, Some(Phase::Running(_) | Phase::Verifying(_))) => {
+            draft.session_started(at, log);
+        }
+
+        // From the end of a session to a judged tree.
+        (Input::SessionEnded { report, .. }, Some(Phase::Running(_))) => {
+            draft.session_ended(at, report);
+        }
+        (
+            Input::CandidateMade { tree, files, file_count, plan_only, .. },
+            Some(Phase::Candidate(_)),
+        ) => {
+            draft.candidate_made(at, tree, (files, *file_count), *plan_only);
+        }
+        (Input::GateStarted { gate, .. }, _) => {
+            draft.fact(Fact::GateStarted { slot: at, gate: gate.clone() });
+        }
+        (
+            Input::Judged { tree, gates, tree_changed_while_judging, conflict, .. },
+            Some(Phase::Judging(_)),
+        ) => draft.judged(at, tree, gates, *tree_changed_while_judging, conflict),
+        (Input::Verified { report, .. }, Some(Phase::Verifying(_))) => draft.verified(at, report),
+
+        // From accepted work to a recorded result.
+        (Input::Integrated { onto, tree, landing, .. }, Some(Phase::Integrating(_))) => {
+            draft.integrated(at, onto.as_ref(), tree, landing);
+        }
+        (Input::HookRefused { gate, .. }, Some(Phase::Settling(..) | Phase::Integrating(_))) => {
+            draft.hook_refused(at, gate);
+        }
+        (Input::HeadMoved { .. }, Some(Phase::Settling(..) | Phase::Integrating(_))) => {
+            draft.head_moved(at);
+        }
+        (Input::Settled { settled, .. }, Some(Phase::Settling(work, _))) => {
+            draft.settled(at, work, settled);
+        }
+
+        // What can happen in any phase of an iteration.
+        (Input::ClaimLost { task, .. }, Some(phase))
+            if !matches!(phase, Phase::Settling(..)) && state.holds(at, task) =>
+        {
+            draft.claim_lost(at, task);
+        }
+        (Input::PortFailed { port, error, for_good, .. }, Some(phase)) if *phase != Phase::Free => {
+            draft.port_failed(at, *port, error, *for_good);
+        }
+        (Input::Woken { .. }, Some(_)) if state.can_be_woken(at) => draft.woken(at),
+
+        // A claim that no slot waits for would block the task for everyone.
+        (Input::Claimed { task, .. }, _) => {
+            draft.anomaly(input, slot);
+            draft.effect(Effect::Release { slot: at, task: task.id.clone() });
+        }
+        (
+            Input::Begin { .. }
+            | Input::Published(_)
+            | Input::Reviewed(_)
+            | Input::Surveyed { .. }
+            | Input::Peeked { .. }
+            | Input::NothingToClaim { .. }
+            | Input::WorkFound { .. }
+            | Input::SessionStarted { .. }
+            | Input::SessionEnded { .. }
+            | Input::CandidateMade { .. }
+            | Input::Judged { .. }
+            | Input::Verified { .. }
+            | Input::Integrated { .. }
+            | Input::HookRefused { .. }
+            | Input::HeadMoved { .. }
+            | Input::Settled { .. }
+            | Input::ClaimLost { .. }
+            | Input::PortFailed { .. }
+            | Input::Woken { .. },
+            _,
+        ) => draft.anomaly(input, slot),
     }
     draft.next_turn();
     draft.finish_when_free();
     draft.step
+}
+
+/// The slot that an input is about.
+fn slot_of(state: &RunState, input: &Input) -> Option<SlotId> {
+    match input {
+        Input::ClaimLost { agent, .. } => {
+            let slot = state.agent_ids.iter().position(|id| id == agent);
+            slot.map(|slot| slot as SlotId)
+        }
+        _ => input.slot(),
+    }
 }
 
 /// A step in the making, and the state that its facts lead to.
@@ -101,14 +196,18 @@ impl Draft {
         self.state.slot(slot)
     }
 
-    fn phase(&self, slot: SlotId) -> Option<Phase> {
-        self.slot(slot).map(|slot| slot.phase)
+    /// The slots of the run.
+    fn slots(&self) -> Range<SlotId> {
+        0..self.state.slots.len() as SlotId
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        self.fact(Fact::Noticed { notice });
     }
 
     /// Records an input that the phase does not expect.
-    fn anomaly(&mut self, input: &Input, slot: Option<SlotId>) {
-        let phase = slot.and_then(|slot| self.phase(slot));
-        let phase = phase.map_or_else(|| "none".to_owned(), |phase| format!("{phase:?}"));
+    fn anomaly(&mut self, input: &Input, slot: Option<&Slot>) {
+        let phase = slot.map_or("none", |slot| slot.phase.name()).to_owned();
         self.fact(Fact::Anomaly { input: input.name().to_owned(), phase });
     }
 
@@ -145,7 +244,7 @@ impl Draft {
             return;
         }
         self.fact(Fact::StopDecided { reason });
-        for slot in 0..self.state.slots.len() as SlotId {
+        for slot in self.slots() {
             let waiting = self.slot(slot).filter(|slot| slot.wait.is_some()).cloned();
             if let Some(current) = waiting {
                 self.leave_wait(slot, &current);
@@ -153,28 +252,36 @@ impl Draft {
         }
     }
 
+    /// Ends a wait, if there is one.
+    fn stop_waiting(&mut self, slot: SlotId) {
+        if self.slot(slot).is_some_and(|slot| slot.wait.is_some()) {
+            self.fact(Fact::WaitEnded { slot });
+            self.effect(Effect::StopWaiting { slot });
+        }
+    }
+
     /// Ends a wait before a start: the slot starts nothing. `false` where it waits for something else.
     fn leave_wait(&mut self, slot: SlotId, current: &Slot) -> bool {
-        match current.phase {
+        match &current.phase {
             Phase::Surveying | Phase::Claiming => {
                 self.effect(Effect::StopWaiting { slot });
                 self.free(slot);
             }
-            Phase::Running => {
+            Phase::Running(_) => {
                 self.effect(Effect::StopWaiting { slot });
                 self.give_slot_up(slot, current);
             }
-            Phase::Verifying => {
+            Phase::Verifying(_) => {
                 self.effect(Effect::StopWaiting { slot });
                 self.fact(Fact::WaitEnded { slot });
                 self.unverified(slot, Class::Cancelled, "the run ended first".to_owned());
             }
             Phase::Free
-            | Phase::Candidate
-            | Phase::Judging
-            | Phase::Queued
-            | Phase::Integrating
-            | Phase::Settling => return false,
+            | Phase::Candidate(_)
+            | Phase::Judging(_)
+            | Phase::Queued(..)
+            | Phase::Integrating(_)
+            | Phase::Settling(..) => return false,
         }
         true
     }
@@ -195,18 +302,14 @@ impl Draft {
     /// Ends the run once it is to end and no slot has anything under way.
     fn finish_when_free(&mut self) {
         let Some(reason) = self.state.stop.clone() else { return };
-        if self.state.ended || self.state.slots.iter().any(|slot| slot.phase != Phase::Free) {
+        if self.state.ended || self.state.slots.iter().any(Slot::is_busy) {
             return;
         }
         if self.publishes(&reason) {
             return;
         }
-        let waiting: Vec<SlotId> = (0..self.state.slots.len() as SlotId)
-            .filter(|slot| self.slot(*slot).is_some_and(|slot| slot.wait.is_some()))
-            .collect();
-        for slot in waiting {
-            self.fact(Fact::WaitEnded { slot });
-            self.effect(Effect::StopWaiting { slot });
+        for slot in self.slots() {
+            self.stop_waiting(slot);
         }
         let outcome = self.state.outcome(reason, self.now);
         self.fact(Fact::RunEnded { outcome: outcome.clone() });

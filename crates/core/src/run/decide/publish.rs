@@ -2,11 +2,9 @@
 //! that. The review leads to more work for the same run, or to its end.
 
 use super::Draft;
-use crate::run::SlotId;
 use crate::run::control::Cancel;
 use crate::run::effect::Effect;
 use crate::run::fact::Fact;
-use crate::run::input::Input;
 use crate::run::outcome::StopReason;
 use crate::run::publish::{Publication, Publishing};
 use crate::run::review::Review;
@@ -22,11 +20,7 @@ impl Draft {
         matches!(self.state.publishing, Publishing::UnderWay | Publishing::Watching)
     }
 
-    pub(super) fn published(&mut self, input: &Input, publication: &Publication) {
-        if self.state.publishing != Publishing::UnderWay {
-            self.anomaly(input, None);
-            return;
-        }
+    pub(super) fn published(&mut self, publication: &Publication) {
         self.fact(Fact::Published { publication: publication.clone() });
         let Some(number) = publication.number.filter(|_| publication.is_open()) else { return };
         if let Some(until) = self.watch_until() {
@@ -52,17 +46,11 @@ impl Draft {
     }
 
     /// Watching has ended for now. If it led to new tasks, every slot looks for work.
-    pub(super) fn reviewed(&mut self, input: &Input, review: &Review) {
-        if self.state.publishing != Publishing::Watching {
-            self.anomaly(input, None);
-            return;
-        }
+    pub(super) fn reviewed(&mut self, review: &Review) {
         self.fact(Fact::Reviewed { review: review.clone() });
-        for slot in 0..self.state.slots.len() as SlotId {
-            if self.state.stop.is_none() && self.slot(slot).is_some_and(|slot| slot.wait.is_some())
-            {
-                self.fact(Fact::WaitEnded { slot });
-                self.effect(Effect::StopWaiting { slot });
+        for slot in self.slots() {
+            if self.state.stop.is_none() {
+                self.stop_waiting(slot);
             }
             self.survey(slot);
         }

@@ -2,26 +2,20 @@
 
 use super::Draft;
 use crate::agent::EndClass;
-use crate::ids::{AgentId, TaskId};
+use crate::ids::TaskId;
 use crate::records::Verdict;
 use crate::run::SlotId;
 use crate::run::control::Cancel;
 use crate::run::effect::{Effect, Stopping};
 use crate::run::fact::Fact;
-use crate::run::input::Input;
 use crate::run::notice::Notice;
 use crate::run::policy::Policy;
-use crate::run::report::{RequestedOutcome, SessionReport, TaskBrief};
-use crate::run::slot::{Difference, Phase, Slot};
+use crate::run::report::{GateReport, RequestedOutcome, SessionReport, TaskBrief};
+use crate::run::slot::{Difference, Phase, Slot, Work};
 
 impl Draft {
     /// An earlier attempt already did the work: the gates judge it again, and no session is paid for.
-    pub(super) fn work_found(&mut self, input: &Input, slot: SlotId, task: &TaskBrief) {
-        let same = self.slot(slot).is_some_and(|slot| slot.holds(&task.id));
-        if self.phase(slot) != Some(Phase::Running) || !same {
-            self.anomaly(input, Some(slot));
-            return;
-        }
+    pub(super) fn work_found(&mut self, slot: SlotId, task: &TaskBrief) {
         // Nothing runs yet: the next run finds the work, too.
         if self.starts_nothing_new() {
             self.effect(Effect::Release { slot, task: task.id.clone() });
@@ -32,15 +26,11 @@ impl Draft {
         self.make_candidate(slot);
     }
 
-    pub(super) fn session_started(&mut self, input: &Input, slot: SlotId, log: &str) {
-        if !matches!(self.phase(slot), Some(Phase::Running | Phase::Verifying)) {
-            self.anomaly(input, Some(slot));
-            return;
-        }
+    pub(super) fn session_started(&mut self, slot: SlotId, log: &str) {
         self.fact(Fact::SessionStarted { slot, log: log.to_owned() });
         // A cancellation may have come before there was anything to cancel. A verifier belongs to a session
         // that may still end by itself.
-        let new = self.phase(slot) == Some(Phase::Running);
+        let new = self.slot(slot).is_some_and(|slot| matches!(slot.phase, Phase::Running(_)));
         let how = match self.state.cancel {
             None | Some(Cancel::AfterTask) => None,
             Some(Cancel::AfterSession) => new.then_some(Stopping::Interrupt),
@@ -52,45 +42,39 @@ impl Draft {
         }
     }
 
-    pub(super) fn session_ended(&mut self, input: &Input, slot: SlotId, report: &SessionReport) {
-        if self.phase(slot) != Some(Phase::Running) {
-            self.anomaly(input, Some(slot));
-            return;
-        }
+    pub(super) fn session_ended(&mut self, slot: SlotId, report: &SessionReport) {
         self.fact(Fact::SessionEnded { slot, report: report.clone() });
         if !report.end.denied.is_empty() {
-            let tools = report.end.denied.clone();
-            self.fact(Fact::Noticed { notice: Notice::Denied { tools } });
+            self.notice(Notice::Denied { tools: report.end.denied.clone() });
         }
         // A promise that ends the run counts once the iteration is green; any other is only reported.
         let ends = self.state.policy.promises.clone();
         let promises = report.signals.promises.iter();
         for text in promises.filter(|text| *text == "COMPLETE" && !ends.contains(text)) {
-            self.fact(Fact::Noticed { notice: Notice::Promise { text: text.clone() } });
+            self.notice(Notice::Promise { text: text.clone() });
         }
         self.make_candidate(slot);
     }
 
-    pub(super) fn candidate_made(&mut self, input: &Input, slot: SlotId) {
-        let Input::CandidateMade { tree, files, file_count, plan_only, .. } = input else { return };
-        if self.phase(slot) != Some(Phase::Candidate) {
-            self.anomaly(input, Some(slot));
-            return;
-        }
-        let changed = *file_count > 0;
+    pub(super) fn candidate_made(
+        &mut self,
+        slot: SlotId,
+        tree: &str,
+        (files, file_count): (&[String], u32),
+        plan_only: bool,
+    ) {
         self.fact(Fact::CandidateMade {
             slot,
-            tree: tree.clone(),
-            changed,
-            plan_only: *plan_only,
-            files: files.clone(),
-            file_count: *file_count,
+            tree: tree.to_owned(),
+            changed: file_count > 0,
+            plan_only,
+            files: files.to_vec(),
+            file_count,
         });
         let policy = &self.state.policy;
+        let wanted = self.slot(slot).filter(|slot| slot.is_wanted()).and_then(Slot::work);
         let judge = self.state.cancel < Some(Cancel::Now)
-            && self
-                .slot(slot)
-                .is_some_and(|slot| !slot.lost && !slot.skip && slot.wants_judging(policy));
+            && wanted.is_some_and(|work| work.wants_judging(policy));
         if judge {
             self.effect(Effect::Judge { slot });
         } else {
@@ -98,17 +82,17 @@ impl Draft {
         }
     }
 
-    pub(super) fn judged(&mut self, input: &Input, slot: SlotId) {
-        let Input::Judged { tree, gates, tree_changed_while_judging, conflict, .. } = input else {
-            return;
-        };
-        if self.phase(slot) != Some(Phase::Judging) {
-            self.anomaly(input, Some(slot));
-            return;
-        }
+    pub(super) fn judged(
+        &mut self,
+        slot: SlotId,
+        tree: &str,
+        gates: &[GateReport],
+        tree_changed_while_judging: bool,
+        conflict: &[String],
+    ) {
         let green =
-            !*tree_changed_while_judging && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
-        self.fact(Fact::Judged { slot, tree: tree.clone(), gates: gates.clone(), green });
+            !tree_changed_while_judging && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
+        self.fact(Fact::Judged { slot, tree: tree.to_owned(), gates: gates.to_vec(), green });
         if green && self.wants_verifying(slot) {
             match self.state.policy.integrates && !conflict.is_empty() {
                 true => self.conflicts_already(slot, tree, conflict),
@@ -119,15 +103,11 @@ impl Draft {
         }
     }
 
-    pub(super) fn head_moved(&mut self, input: &Input, slot: SlotId) {
-        if !matches!(self.phase(slot), Some(Phase::Settling | Phase::Integrating)) {
-            self.anomaly(input, Some(slot));
-            return;
-        }
+    pub(super) fn head_moved(&mut self, slot: SlotId) {
         self.fact(Fact::HeadMoved { slot });
         self.report_overtakes(slot);
-        match self.phase(slot) {
-            Some(Phase::Integrating) => self.integrate(slot),
+        match self.slot(slot).map(|slot| &slot.phase) {
+            Some(Phase::Integrating(_)) => self.integrate(slot),
             _ => self.make_candidate(slot),
         }
     }
@@ -138,20 +118,9 @@ impl Draft {
         self.effect(Effect::MakeCandidate { slot, hold });
     }
 
-    pub(super) fn claim_lost(&mut self, input: &Input, agent: &AgentId, task: &TaskId) {
-        let slot = self.state.agent_ids.iter().position(|id| id == agent);
-        let Some(slot) = slot.map(|slot| slot as SlotId) else {
-            self.anomaly(input, None);
-            return;
-        };
-        let settling = self.phase(slot) == Some(Phase::Settling);
-        if settling || !self.slot(slot).is_some_and(|slot| slot.holds(task)) {
-            self.anomaly(input, Some(slot));
-            return;
-        }
+    pub(super) fn claim_lost(&mut self, slot: SlotId, task: &TaskId) {
         self.fact(Fact::ClaimLost { slot, task: task.clone() });
-        let current = self.phase(slot);
-        if matches!(current, Some(Phase::Running | Phase::Judging | Phase::Verifying)) {
+        if self.slot(slot).is_some_and(Slot::runs_a_process) {
             self.effect(Effect::StopSession { slot, how: Stopping::Kill });
         }
         self.stop_waiting_for_verdict(slot);
@@ -160,16 +129,22 @@ impl Draft {
 }
 
 impl Slot {
+    /// Whether a session, a gate or a verifier runs here, which can be stopped.
+    pub(super) const fn runs_a_process(&self) -> bool {
+        matches!(self.phase, Phase::Running(_) | Phase::Judging(_) | Phase::Verifying(_))
+    }
+}
+
+impl Work {
     /// Whether there is something to judge: a task that the session holds and calls done, work that it says
     /// nothing about where a verifier judges, or all that it left, where the iteration is judged.
     fn wants_judging(&self, policy: &Policy) -> bool {
-        let Some(report) = &self.report else { return false };
+        let report = &self.session.report;
         if report.says_failure() {
             return false;
         }
         if policy.by_iteration() {
-            let changed =
-                self.candidate.as_ref().is_some_and(|(_, found)| *found != Difference::None);
+            let changed = self.difference != Difference::None;
             let wanted = changed || policy.always_judged || report.promise(policy).is_some();
             return report.end.class == EndClass::Completed
                 && wanted

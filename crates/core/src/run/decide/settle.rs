@@ -8,14 +8,13 @@ use crate::run::SlotId;
 use crate::run::class::{Becomes, Class, Retry};
 use crate::run::effect::{CommitPlan, Effect, Ending, Settlement, TaskAction};
 use crate::run::fact::Fact;
-use crate::run::input::Input;
 use crate::run::landing::Landing;
 use crate::run::notice::Notice;
 use crate::run::policy::{Claims, Commits, Picker, Policy};
 use crate::run::report::{
     COMMIT_HOOK, GateReport, PROTECTED, RequestedOutcome, SessionReport, TaskBrief,
 };
-use crate::run::slot::{Difference, Phase, Slot};
+use crate::run::slot::{Difference, Interventions, Iteration, Slot, Work};
 use crate::run::state::RunState;
 use crate::run::verifier::VERIFIER;
 use crate::task::{Status, after_failure};
@@ -44,8 +43,9 @@ impl Draft {
     pub(super) fn settle(&mut self, slot: SlotId) {
         let Some(current) = self.slot(slot) else { return };
         let Some(settlement) = settlement(&self.state, current) else { return };
-        for notice in notices(&self.state.policy, current, &settlement) {
-            self.fact(Fact::Noticed { notice });
+        let reports = current.work().map(|work| notices(&self.state.policy, work, &settlement));
+        for notice in reports.unwrap_or_default() {
+            self.notice(notice);
         }
         self.warn_of_tasks(slot, &settlement);
         self.fact(Fact::Settling { slot, class: settlement.class });
@@ -55,10 +55,11 @@ impl Draft {
     /// Warns about tasks that are retried with little left of their budget, and about unknown prices.
     fn warn_of_tasks(&mut self, slot: SlotId, settlement: &Settlement) {
         let budget = self.state.policy.budget;
-        let Some(report) = self.slot(slot).and_then(|slot| slot.report.clone()) else { return };
+        let session = self.slot(slot).and_then(Slot::session);
+        let Some(report) = session.map(|session| session.report.clone()) else { return };
         let unpriced = budget.has_money() && report.end.usage.is_unpriced();
         if unpriced && !self.state.unpriced_reported {
-            self.fact(Fact::Noticed { notice: Notice::Unpriced });
+            self.notice(Notice::Unpriced);
         }
         for ending in &settlement.tasks {
             let again = matches!(
@@ -73,11 +74,7 @@ impl Draft {
     }
 
     /// A commit hook refused the work: what was decided does not hold, and the hook is a gate that failed.
-    pub(super) fn hook_refused(&mut self, input: &Input, slot: SlotId, gate: &GateReport) {
-        if !matches!(self.phase(slot), Some(Phase::Settling | Phase::Integrating)) {
-            self.anomaly(input, Some(slot));
-            return;
-        }
+    pub(super) fn hook_refused(&mut self, slot: SlotId, gate: &GateReport) {
         self.fact(Fact::HookRefused { slot, gate: gate.clone() });
         let red = self.slot(slot).and_then(|slot| settlement(&self.state, slot));
         let Some(settlement) = red else { return };
@@ -96,49 +93,50 @@ impl Draft {
 
 /// What to record about the slot's iteration. The same slot gives the same settlement.
 pub(super) fn settlement(state: &RunState, slot: &Slot) -> Option<Settlement> {
-    let report = slot.report.as_ref()?;
-    let policy = &state.policy;
-    let (_, difference) = slot.candidate.as_ref()?;
-    let changed = *difference == Difference::Work;
+    let work = slot.work()?;
+    let under = state.interventions(slot);
+    let (policy, report) = (&state.policy, &work.session.report);
+    let iteration = &work.session.iteration;
+    let changed = work.difference == Difference::Work;
     let tasks: Vec<Ending> =
-        report.held.iter().map(|task| ending(state, slot, report, changed, task)).collect();
+        report.held.iter().map(|task| ending(policy, work, under, task)).collect();
     let (class, detail) = match policy.by_iteration() {
-        true => judged_as_a_whole(state, slot, report, *difference, &tasks),
+        true => judged_as_a_whole(policy, work, under, &tasks),
         false => {
-            let unverified = slot.unverified.as_ref().map(|(_, detail)| detail);
+            let unverified = work.unverified.as_ref().map(|(_, detail)| detail);
             let detail = unverified.unwrap_or(&report.end.detail).clone();
-            (class_of_iteration(state, slot, report, &tasks), detail)
+            (class_of_iteration(report, under, &tasks), detail)
         }
     };
     let done: Vec<&Ending> = tasks.iter().filter(|ending| ending.class == Class::Done).collect();
     let given_up = match policy.by_iteration() {
         true => state.is_retried(class) && !state.tries_again(class),
         // Only the user's uncommitted changes stop it: the work itself is still good.
-        false if is_in_the_way(slot) => false,
+        false if is_in_the_way(work) => false,
         false => done.is_empty() && tasks.iter().any(|ending| gives_up(policy, ending)),
     };
     let commits = match policy.commits {
         Commits::WhenDone => !done.is_empty(),
-        Commits::EveryIteration => class == Class::Done && *difference != Difference::None,
+        Commits::EveryIteration => class == Class::Done && work.difference != Difference::None,
         Commits::Agent => false,
     };
-    let commit = commits.then(|| commit_plan(policy, slot, &done, report));
+    let commit = commits.then(|| commit_plan(policy, iteration, &done, report));
     let save = match &commit {
         Some(_) => None,
         None if policy.by_iteration() => {
-            TaskId::new(&policy.mode).ok().map(|mode| (mode, slot.iteration))
+            TaskId::new(&policy.mode).ok().map(|mode| (mode, iteration.number))
         }
         None => tasks
             .first()
             .map(|ending| &ending.task)
-            .or(slot.task.as_ref())
+            .or(iteration.task.as_ref())
             .map(|task| (task.id.clone(), task.attempt_number)),
     };
     let unchanged = !changed && !done.is_empty();
-    let green = slot.judged.as_ref().is_some_and(|(_, green)| *green);
+    let green = work.judged.as_ref().is_some_and(|(_, green)| *green);
     let marker = report.promise(policy).filter(|_| green && class.row().counts).cloned();
     let land = policy.integrates && class == Class::Done;
-    let start_over = matches!(slot.landing, Some(Landing::Conflict { .. }));
+    let start_over = matches!(work.landing, Some(Landing::Conflict { .. }));
     Some(Settlement {
         class,
         detail,
@@ -154,15 +152,8 @@ pub(super) fn settlement(state: &RunState, slot: &Slot) -> Option<Settlement> {
 }
 
 /// The end of one task.
-fn ending(
-    state: &RunState,
-    slot: &Slot,
-    report: &SessionReport,
-    changed: bool,
-    task: &TaskBrief,
-) -> Ending {
-    let (class, detail, outcome) = class_of_task(state, slot, report, changed, task);
-    let policy = &state.policy;
+fn ending(policy: &Policy, work: &Work, under: Interventions, task: &TaskBrief) -> Ending {
+    let (class, detail, outcome) = class_of_task(policy, work, under, task);
     let row = class.row();
     let counts = match row.retry {
         Retry::No => false,
@@ -172,13 +163,13 @@ fn ending(
     };
     // Where the loop retries the iteration, its tasks stay open. And work that was judged without a signal
     // was never called done.
-    let unclaimed = slot.is_unclaimed(policy);
+    let unclaimed = work.is_unclaimed(policy);
     let counts = counts && !policy.by_iteration() && !(unclaimed && class == Class::Red);
-    let parked = slot.parked(policy, task, class);
+    let parked = work.parked(policy, task, class);
     let give_up =
         class.is_return() && task.returns + 1 >= policy.give_up_after && !policy.by_iteration();
     let fingerprint = match class {
-        Class::Red => slot.judged.as_ref().and_then(|(gates, _)| red(gates)).map(print_of),
+        Class::Red => work.judged.as_ref().and_then(|(gates, _)| red(gates)).map(print_of),
         // The refusal names the model, and the next attempt may use another one.
         Class::Refusal => Some(fingerprint(class.as_str(), "")),
         _ => None,
@@ -188,10 +179,12 @@ fn ending(
     let most_alike = if class == Class::Refusal { SAME_REFUSALS } else { SAME_FAILURES };
     let stuck = alike >= most_alike && !used_up && !policy.by_iteration();
     // A task whose end does not count is released as it was; the next claim checks the budget.
-    let counts_or_unverified = row.counts || slot.unverified.is_some();
-    let over_task_budget =
-        policy.budget.holds_task(spent(report, task)).filter(|_| counts_or_unverified);
-    let in_the_way = class == Class::Conflict && is_in_the_way(slot);
+    let counts_or_unverified = row.counts || work.unverified.is_some();
+    let over_task_budget = policy
+        .budget
+        .holds_task(spent(&work.session.report, task))
+        .filter(|_| counts_or_unverified);
+    let in_the_way = class == Class::Conflict && is_in_the_way(work);
     let action = match (row.becomes, outcome) {
         (Becomes::Untouched, _) => None,
         (Becomes::Done, Some(RequestedOutcome::Done { result })) => {
@@ -227,12 +220,12 @@ fn ending(
         }
         (Becomes::Pending, _) => Some(TaskAction::Release),
     };
-    let signal = slot.signal_note(policy, class);
+    let signal = work.signal_note(policy, class);
     Ending { task: task.clone(), class, action, detail, fingerprint, signal }
 }
 
-fn is_in_the_way(slot: &Slot) -> bool {
-    matches!(slot.landing, Some(Landing::InTheWay { .. }))
+fn is_in_the_way(work: &Work) -> bool {
+    matches!(work.landing, Some(Landing::InTheWay { .. }))
 }
 
 /// The gate or verifier that failed.
@@ -253,13 +246,13 @@ pub(super) fn spent(report: &SessionReport, task: &TaskBrief) -> u64 {
 
 /// The class of one task, the reason in words, and what the session requested for it.
 fn class_of_task(
-    state: &RunState,
-    slot: &Slot,
-    report: &SessionReport,
-    changed: bool,
+    policy: &Policy,
+    work: &Work,
+    under: Interventions,
     task: &TaskBrief,
 ) -> (Class, String, Option<RequestedOutcome>) {
-    let under = state.interventions(slot);
+    let report = &work.session.report;
+    let changed = work.difference == Difference::Work;
     if under.lost {
         return (Class::ClaimLost, "another agent claimed the task".to_owned(), None);
     }
@@ -275,7 +268,7 @@ fn class_of_task(
     let outcome = report.requested_for(&task.id);
     let class = match &outcome {
         Some(RequestedOutcome::Done { .. }) => {
-            let (class, detail) = judged(&state.policy, slot, changed);
+            let (class, detail) = judged(policy, work);
             return (class, detail, outcome);
         }
         Some(RequestedOutcome::Fail { reason, for_good: true }) => {
@@ -299,14 +292,14 @@ fn class_of_task(
     if let Some(RequestedOutcome::Left { reason }) = &outcome {
         return (Class::TaskRetry, reason.clone(), None);
     }
-    if slot.is_unclaimed(&state.policy) {
-        let (class, detail) = judged(&state.policy, slot, changed);
+    if work.is_unclaimed(policy) {
+        let (class, detail) = judged(policy, work);
         return (class, detail, None);
     }
     if !report.strangers().is_empty() {
         return (Class::WrongId, "the signal named another task".to_owned(), None);
     }
-    let detail = match (state.policy.picker, changed) {
+    let detail = match (policy.picker, changed) {
         (Picker::Agent, _) => LEFT,
         (Picker::Loop, true) => "no signal",
         (Picker::Loop, false) => "no signal; No changes detected",
@@ -315,24 +308,24 @@ fn class_of_task(
 }
 
 /// The class of a request for done, by the results of the gates.
-fn judged(policy: &Policy, slot: &Slot, changed: bool) -> (Class, String) {
-    let Some((gates, green)) = &slot.judged else {
+fn judged(policy: &Policy, work: &Work) -> (Class, String) {
+    let Some((gates, green)) = &work.judged else {
         return (Class::Cancelled, "not checked".to_owned());
     };
-    if !green && slot.landing == Some(Landing::Rebased) {
+    if !green && work.landing == Some(Landing::Rebased) {
         let reason = red_reason(gates);
         return (Class::Red, format!("on top of work that landed meanwhile, {reason}"));
     }
     if !green {
         return (Class::Red, red_reason(gates));
     }
-    if let Some(obstacle) = slot.landing.as_ref().and_then(Landing::obstacle) {
+    if let Some(obstacle) = work.landing.as_ref().and_then(Landing::obstacle) {
         return (Class::Conflict, obstacle);
     }
-    if let Some(unverified) = &slot.unverified {
+    if let Some(unverified) = &work.unverified {
         return unverified.clone();
     }
-    if changed || !gates.is_empty() || policy.claims == Claims::Trust {
+    if work.difference == Difference::Work || !gates.is_empty() || policy.claims == Claims::Trust {
         return (Class::Done, String::new());
     }
     (Class::Unchanged, "No changes detected".to_owned())
@@ -366,56 +359,50 @@ fn red_reason(gates: &[GateReport]) -> String {
 
 /// The class of an iteration that is judged as a whole, and why.
 fn judged_as_a_whole(
-    state: &RunState,
-    slot: &Slot,
-    report: &SessionReport,
-    difference: Difference,
+    policy: &Policy,
+    work: &Work,
+    under: Interventions,
     tasks: &[Ending],
 ) -> (Class, String) {
-    let ended = class_of_iteration(state, slot, report, &[]);
+    let report = &work.session.report;
+    let ended = class_of_iteration(report, under, &[]);
     if ended != Class::NoSignal {
         return (ended, report.end.detail.clone());
     }
-    if let Some(question) = report.asked(&state.policy) {
+    if let Some(question) = report.asked(policy) {
         return (Class::Question, question.clone());
     }
-    if let Some((gates, false)) = &slot.judged {
+    if let Some((gates, false)) = &work.judged {
         return (Class::Red, red_reason(gates));
     }
-    if let Some(unverified) = &slot.unverified {
+    if let Some(unverified) = &work.unverified {
         return unverified.clone();
     }
-    let promised = report.promise(&state.policy).is_some();
+    let promised = report.promise(policy).is_some();
     // Rejected ticks are reverted, and then nothing has changed.
     let refused = !tasks.is_empty() && tasks.iter().all(|task| task.class == Class::Unchanged);
-    let unchanged = match difference {
+    let unchanged = match work.difference {
         Difference::None => true,
         Difference::Plan => refused,
         Difference::Work => false,
     };
-    if unchanged && state.policy.unchanged_fails && !promised {
+    if unchanged && policy.unchanged_fails && !promised {
         return (Class::Unchanged, "No changes detected".to_owned());
     }
-    let picks = slot.about.as_ref().is_some_and(|about| about.open.is_some());
+    let picks = work.session.iteration.about.as_ref().is_some_and(|about| about.open.is_some());
     let ticked = tasks.iter().any(|task| task.class == Class::Done);
     let detail = if picks && !ticked && !promised { NOTHING_TICKED } else { "" };
     (Class::Done, detail.to_owned())
 }
 
 /// One class for the whole iteration: the best of its tasks, else how the session ended.
-fn class_of_iteration(
-    state: &RunState,
-    slot: &Slot,
-    report: &SessionReport,
-    tasks: &[Ending],
-) -> Class {
+fn class_of_iteration(report: &SessionReport, under: Interventions, tasks: &[Ending]) -> Class {
     if tasks.iter().any(|ending| ending.class == Class::Done) {
         return Class::Done;
     }
     if let Some(first) = tasks.first() {
         return first.class;
     }
-    let under = state.interventions(slot);
     if under.skip {
         return Class::Skipped;
     }
@@ -448,19 +435,19 @@ fn gives_up(policy: &Policy, ending: &Ending) -> bool {
 
 fn commit_plan(
     policy: &Policy,
-    slot: &Slot,
+    iteration: &Iteration,
     done: &[&Ending],
     report: &SessionReport,
 ) -> CommitPlan {
     let mode = &policy.mode;
     // What the agent picked is known only by what was ticked.
-    let about = slot.about.as_ref().filter(|about| about.open.is_none());
+    let about = iteration.about.as_ref().filter(|about| about.open.is_none());
     let title = match (done, about) {
         ([], about) => about.map(|about| about.title.clone()),
         ([one], _) => Some(one.task.title.clone()),
         ([first, more @ ..], _) => Some(format!("{} and {} more", first.task.title, more.len())),
     };
-    let unnamed = match slot.about {
+    let unnamed = match iteration.about {
         Some(_) => NOTHING_TICKED,
         None => "changes of the session",
     };
@@ -474,7 +461,7 @@ fn commit_plan(
     CommitPlan {
         subject: format!(
             "{mode}: iteration {} - {}",
-            slot.iteration,
+            iteration.number,
             title.as_deref().unwrap_or(unnamed)
         ),
         body: body.join("\n"),
@@ -482,16 +469,15 @@ fn commit_plan(
 }
 
 /// What the user should know about the end of this iteration.
-fn notices(policy: &Policy, slot: &Slot, settlement: &Settlement) -> Vec<Notice> {
-    let mut found = Vec::new();
-    let Some(report) = &slot.report else { return found };
-    found.extend(slot.signal_notices(policy));
+fn notices(policy: &Policy, work: &Work, settlement: &Settlement) -> Vec<Notice> {
+    let report = &work.session.report;
+    let mut found = work.signal_notices(policy);
     let named = report.strangers();
     if !named.is_empty() {
         let held = report.held.iter().map(|task| task.id.clone()).collect();
         found.push(Notice::WrongId { named, held });
     }
-    let checked = slot.judged.as_ref().is_some_and(|(gates, _)| !gates.is_empty());
+    let checked = work.judged.as_ref().is_some_and(|(gates, _)| !gates.is_empty());
     if settlement.unchanged && !checked && policy.claims == Claims::Trust {
         for ending in settlement.tasks.iter().filter(|ending| ending.class == Class::Done) {
             found.push(Notice::Trusted { task: ending.task.id.clone() });

@@ -11,35 +11,26 @@ use crate::run::control::Cancel;
 use crate::run::effect::Effect;
 use crate::run::exit::{self, View};
 use crate::run::fact::{Fact, Wait};
-use crate::run::input::{Input, Survey};
+use crate::run::input::Survey;
 use crate::run::notice::Notice;
 use crate::run::policy::Picker;
 use crate::run::report::{About, TaskBrief};
-use crate::run::slot::{Phase, Slot};
+use crate::run::slot::Slot;
 
 impl Draft {
-    pub(super) fn begin(&mut self, input: &Input, started: &Fact, notices: &[Notice]) {
-        if !matches!(started, Fact::RunStarted { .. }) || !self.state.agent_ids.is_empty() {
-            self.anomaly(input, None);
-            return;
-        }
+    pub(super) fn begin(&mut self, started: &Fact, notices: &[Notice]) {
         self.fact(started.clone());
         for notice in notices {
-            self.fact(Fact::Noticed { notice: notice.clone() });
+            self.notice(notice.clone());
         }
-        for slot in 0..self.state.slots.len() as SlotId {
+        for slot in self.slots() {
             self.survey(slot);
         }
     }
 
-    pub(super) fn surveyed(&mut self, input: &Input, slot: SlotId, survey: &Survey) {
-        if self.phase(slot) != Some(Phase::Surveying) {
-            self.anomaly(input, Some(slot));
-            return;
-        }
+    pub(super) fn surveyed(&mut self, slot: SlotId, survey: &Survey) {
         if !survey.taken_back.is_empty() {
-            let tasks = survey.taken_back.clone();
-            self.fact(Fact::Noticed { notice: Notice::ClaimsTakenBack { tasks } });
+            self.notice(Notice::ClaimsTakenBack { tasks: survey.taken_back.clone() });
         }
         if survey.counts != self.state.counts {
             self.fact(Fact::PlanCounted { counts: survey.counts });
@@ -106,18 +97,11 @@ impl Draft {
         let known = |(of, on): &(_, Option<TaskId>)| *of == budget && on.as_ref() == task;
         if used.is_near() && !self.state.warned.iter().any(known) {
             let task = task.cloned();
-            let notice = Notice::BudgetNear { budget, task, used: amount, limit };
-            self.fact(Fact::Noticed { notice });
+            self.notice(Notice::BudgetNear { budget, task, used: amount, limit });
         }
     }
 
-    pub(super) fn claimed(&mut self, input: &Input, slot: SlotId, task: &TaskBrief) {
-        if self.phase(slot) != Some(Phase::Claiming) {
-            // A claim that no slot waits for would block the task for everyone.
-            self.anomaly(input, Some(slot));
-            self.effect(Effect::Release { slot, task: task.id.clone() });
-            return;
-        }
+    pub(super) fn claimed(&mut self, slot: SlotId, task: &TaskBrief) {
         let other = self.slot(slot).and_then(Slot::only_task).is_some_and(|only| only != task.id);
         if self.is_ending(slot) || other {
             self.effect(Effect::Release { slot, task: task.id.clone() });
@@ -127,17 +111,7 @@ impl Draft {
         self.start(slot, Some(task), 0, None);
     }
 
-    pub(super) fn peeked(
-        &mut self,
-        input: &Input,
-        slot: SlotId,
-        offered: u32,
-        about: Option<&About>,
-    ) {
-        if self.phase(slot) != Some(Phase::Claiming) {
-            self.anomaly(input, Some(slot));
-            return;
-        }
+    pub(super) fn peeked(&mut self, slot: SlotId, offered: u32, about: Option<&About>) {
         if self.is_ending(slot) {
             self.leave(slot);
             return;
@@ -193,11 +167,7 @@ impl Draft {
         });
     }
 
-    pub(super) fn nothing_to_claim(&mut self, input: &Input, slot: SlotId) {
-        if self.phase(slot) != Some(Phase::Claiming) {
-            self.anomaly(input, Some(slot));
-            return;
-        }
+    pub(super) fn nothing_to_claim(&mut self, slot: SlotId) {
         self.fact(Fact::ClaimMissed { slot });
         if self.is_ending(slot) {
             self.end_if_cancelled();

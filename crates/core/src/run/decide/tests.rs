@@ -412,7 +412,8 @@ impl World {
     /// The store: does what the settlement says.
     fn settle(&mut self, slot: SlotId, settlement: Settlement) -> Input {
         let mut results = vec![];
-        let report = self.state.slot(slot).and_then(|slot| slot.report.clone());
+        let report =
+            self.state.slot(slot).and_then(Slot::session).map(|session| session.report.clone());
         let mut cost = report.and_then(|report| report.end.usage.cost_micro_usd).unwrap_or(0);
         for ending in &settlement.tasks {
             let number: usize = ending.task.id.as_str()[2..].parse().unwrap();

@@ -7,7 +7,7 @@ use crate::run::effect::SignalNote;
 use crate::run::notice::Notice;
 use crate::run::policy::{Picker, Policy};
 use crate::run::report::{RequestedOutcome, SessionReport, TaskBrief, Unsignaled};
-use crate::run::slot::{Difference, Slot};
+use crate::run::slot::{Difference, Work};
 use crate::task::RetryLimit;
 
 /// After so many sessions in a row without a signal and without a new tree the task waits for the user.
@@ -31,34 +31,32 @@ impl Policy {
     }
 }
 
-impl Slot {
+impl Work {
     /// The session left work and asked for nothing. Where a verifier judges, that is judged as if the
     /// session had called its task done.
     pub(super) fn is_unclaimed(&self, policy: &Policy) -> bool {
-        let Some(report) = &self.report else { return false };
-        let changed = matches!(&self.candidate, Some((_, Difference::Work)));
+        let report = &self.session.report;
         policy.asks_for_signal()
             && policy.verify.is_some()
-            && changed
+            && self.difference == Difference::Work
             && report.end.class == EndClass::Completed
             && report.says_nothing()
     }
 
     /// The tasks that are to be judged.
     pub(super) fn tasks_to_judge(&self, policy: &Policy) -> Vec<TaskBrief> {
-        match &self.report {
-            Some(report) if self.is_unclaimed(policy) => report.held.clone(),
-            Some(report) => report.called_done(),
-            None => vec![],
+        let report = &self.session.report;
+        match self.is_unclaimed(policy) {
+            true => report.held.clone(),
+            false => report.called_done(),
         }
     }
 
     /// The problems with the signals of the session, for the end of one of its tasks.
     pub(super) fn signal_note(&self, policy: &Policy, class: Class) -> SignalNote {
-        let Some(report) = &self.report else { return SignalNote::default() };
         SignalNote {
             missing: policy.asks_for_signal() && self.is_silent(policy, class),
-            ignored: report.ignored(),
+            ignored: self.session.report.ignored(),
         }
     }
 
@@ -73,13 +71,12 @@ impl Slot {
 
     /// Why the task waits for the user after this end, where too many of its sessions gave no signal.
     pub(super) fn parked(&self, policy: &Policy, task: &TaskBrief, class: Class) -> Option<String> {
-        let (tree, difference) = self.candidate.as_ref()?;
         let comes_back = matches!(class, Class::NoSignal | Class::WrongId | Class::Red);
         if !comes_back || !self.signal_note(policy, class).missing {
             return None;
         }
-        let changed = *difference == Difference::Work;
-        let now = Unsignaled::after(task.unsignaled.as_ref(), tree, changed);
+        let changed = self.difference == Difference::Work;
+        let now = Unsignaled::after(task.unsignaled.as_ref(), &self.tree, changed);
         if now.unchanged >= UNCHANGED_ENDS {
             let times = now.unchanged;
             return Some(format!(
@@ -92,7 +89,7 @@ impl Slot {
 
     /// What the user should know about the signals of the session.
     pub(super) fn signal_notices(&self, policy: &Policy) -> Vec<Notice> {
-        let Some(report) = &self.report else { return vec![] };
+        let report = &self.session.report;
         let mut found = Vec::new();
         let signals = report.ignored();
         if !signals.is_empty() {

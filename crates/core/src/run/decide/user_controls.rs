@@ -11,7 +11,7 @@ impl Draft {
     pub(super) fn control(&mut self, control: &Control) {
         let before = self.state.cancel;
         self.fact(Fact::ControlReceived { control: control.clone() });
-        let slots = 0..self.state.slots.len() as SlotId;
+        let slots = self.slots();
         match control {
             Control::Pause => {}
             Control::Resume => {
@@ -30,10 +30,7 @@ impl Draft {
                 }
             }
             Control::Skip { task } => {
-                let running = slots
-                    .into_iter()
-                    .find(|slot| self.slot(*slot).is_some_and(|slot| slot.holds(task)));
-                match running {
+                match slots.into_iter().find(|slot| self.state.holds(*slot, task)) {
                     Some(slot) => {
                         self.effect(Effect::StopSession { slot, how: Stopping::Kill });
                         self.stop_waiting_for_verdict(slot);
@@ -53,12 +50,12 @@ impl Draft {
 
     fn cancel_slots(&mut self) {
         let Some(cancel) = self.state.cancel else { return };
-        for slot in 0..self.state.slots.len() as SlotId {
+        for slot in self.slots() {
             let Some(current) = self.slot(slot).cloned() else { continue };
             if let Some(how) = stopping(cancel, &current) {
                 self.effect(Effect::StopSession { slot, how });
             }
-            if current.phase == Phase::Queued && cancel >= Cancel::Now {
+            if cancel >= Cancel::Now {
                 self.leave_queue(slot);
             }
             // A retry that waits belongs to a current task, which may still finish.
@@ -68,7 +65,7 @@ impl Draft {
                 self.end_wait(slot, &current);
             }
         }
-        if self.state.slots.iter().all(|slot| slot.phase == Phase::Free) {
+        if !self.state.slots.iter().any(Slot::is_busy) {
             self.end_if_cancelled();
         }
     }
@@ -78,10 +75,9 @@ impl Draft {
         if self.leave_wait(slot, current) {
             return;
         }
-        self.fact(Fact::WaitEnded { slot });
-        self.effect(Effect::StopWaiting { slot });
-        if current.phase != Phase::Free {
-            self.take_up_again(slot, current);
+        self.stop_waiting(slot);
+        if current.is_busy() {
+            self.take_up_again(slot);
         }
     }
 }
@@ -91,12 +87,12 @@ fn stopping(cancel: Cancel, slot: &Slot) -> Option<Stopping> {
     let how = match cancel {
         Cancel::AfterTask => return None,
         // It is being prepared: that is not a running session yet.
-        Cancel::AfterSession if slot.phase == Phase::Running && !slot.started => {
-            return Some(Stopping::Interrupt);
+        Cancel::AfterSession => {
+            let Phase::Running(iteration) = &slot.phase else { return None };
+            return (!iteration.started).then_some(Stopping::Interrupt);
         }
-        Cancel::AfterSession => return None,
         Cancel::Now => Stopping::Interrupt,
         Cancel::Kill => Stopping::Kill,
     };
-    matches!(slot.phase, Phase::Running | Phase::Judging | Phase::Verifying).then_some(how)
+    slot.runs_a_process().then_some(how)
 }

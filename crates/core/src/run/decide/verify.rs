@@ -8,7 +8,7 @@ use crate::run::control::Cancel;
 use crate::run::effect::Effect;
 use crate::run::exit::View;
 use crate::run::fact::Fact;
-use crate::run::input::Input;
+use crate::run::report::SessionReport;
 use crate::run::slot::{Phase, Slot};
 use crate::run::verifier::VerifierReport;
 
@@ -18,12 +18,15 @@ impl Draft {
     pub(super) fn wants_verifying(&self, slot: SlotId) -> bool {
         let policy = &self.state.policy;
         policy.verify.is_some()
-            && self.slot(slot).is_some_and(|slot| {
-                let judges = !slot.tasks_to_judge(policy).is_empty();
-                let known = slot.task.as_ref().and_then(|task| task.finished.as_ref());
-                let verified = slot.found && known.is_some_and(|work| work.verified);
-                judges && slot.is_wanted() && slot.landing.is_none() && !verified
-            })
+            && self.slot(slot).filter(|slot| slot.is_wanted()).and_then(Slot::work).is_some_and(
+                |work| {
+                    let judges = !work.tasks_to_judge(policy).is_empty();
+                    let task = work.session.iteration.task.as_ref();
+                    let known = task.and_then(|task| task.finished.as_ref());
+                    let verified = work.session.found && known.is_some_and(|work| work.verified);
+                    judges && work.landing.is_none() && !verified
+                },
+            )
     }
 
     /// Starts the verifier, unless the run is cancelled or the budget used up. Without a verdict no task is
@@ -31,6 +34,7 @@ impl Draft {
     pub(super) fn verify(&mut self, slot: SlotId) {
         let Some(verifier) = self.state.policy.verify.as_deref().cloned() else { return };
         let Some(current) = self.slot(slot) else { return };
+        let Some(work) = current.work() else { return };
         if !current.is_wanted() {
             self.settle(slot);
             return;
@@ -39,23 +43,22 @@ impl Draft {
             self.unverified(slot, Class::Cancelled, "the run was cancelled".to_owned());
             return;
         }
-        if let Some(used_up) = self.nothing_left(current) {
+        if let Some(used_up) = self.nothing_left(&work.session.report) {
             let detail = format!("no budget is left for the verifier, {used_up}");
             self.unverified(slot, Class::Cancelled, detail);
             return;
         }
-        let model = verifier.model(current.model.as_ref());
-        let tasks = current.tasks_to_judge(&self.state.policy);
+        let model = verifier.model(work.session.iteration.model.as_ref());
+        let tasks = work.tasks_to_judge(&self.state.policy);
         self.fact(Fact::Verifying { slot, agent: verifier.agent, model: model.clone() });
         self.effect(Effect::Verify { slot, tasks, model });
     }
 
     /// The budget of the run or the task that is used up.
-    fn nothing_left(&self, slot: &Slot) -> Option<String> {
+    fn nothing_left(&self, report: &SessionReport) -> Option<String> {
         let view = View { state: &self.state, slot: 0, survey: None, now: self.now };
         let run = budget::of_run(view).into_iter().find(|used| used.is_up());
         run.map(budget::Used::words).or_else(|| {
-            let report = slot.report.as_ref()?;
             let spent = report.held.iter().map(|task| super::settle::spent(report, task));
             spent.into_iter().find_map(|spent| self.state.policy.budget.holds_task(spent))
         })
@@ -67,14 +70,10 @@ impl Draft {
         self.settle(slot);
     }
 
-    pub(super) fn verified(&mut self, input: &Input, slot: SlotId, report: &VerifierReport) {
-        if self.phase(slot) != Some(Phase::Verifying) {
-            self.anomaly(input, Some(slot));
-            return;
-        }
+    pub(super) fn verified(&mut self, slot: SlotId, report: &VerifierReport) {
         self.fact(Fact::Verified { slot, report: report.clone() });
         let Some(current) = self.slot(slot) else { return };
-        let streak = current.verifier_limits;
+        let streak = current.work().map_or(0, |work| work.verifier_limits);
         match report.obstacle() {
             _ if !current.is_wanted() => self.settle(slot),
             None => self.conclude(slot),
@@ -93,18 +92,10 @@ impl Draft {
 
     /// Stops waiting for a verdict that is no longer needed.
     pub(super) fn stop_waiting_for_verdict(&mut self, slot: SlotId) {
-        let waits = |slot: &Slot| slot.phase == Phase::Verifying && slot.wait.is_some();
+        let waits = |slot: &Slot| matches!(slot.phase, Phase::Verifying(_)) && slot.wait.is_some();
         if self.slot(slot).is_some_and(waits) {
-            self.fact(Fact::WaitEnded { slot });
-            self.effect(Effect::StopWaiting { slot });
+            self.stop_waiting(slot);
             self.settle(slot);
         }
-    }
-}
-
-impl Slot {
-    /// The claim is not lost, and the user has not skipped the task.
-    pub(super) fn is_wanted(&self) -> bool {
-        !self.lost && !self.skip
     }
 }

@@ -298,7 +298,7 @@ fn judging() -> World {
     let plays = [done().gate(true)];
     let input = world.answer(session, &mut plays.iter()).unwrap();
     world.send(&input);
-    while world.state.slots[0].phase != Phase::Judging {
+    while !matches!(world.state.slots[0].phase, Phase::Judging(_)) {
         let effect = world.pending.remove(0);
         let input = world.answer(effect, &mut [].iter()).unwrap();
         world.send(&input);

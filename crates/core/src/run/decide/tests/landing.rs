@@ -52,7 +52,7 @@ fn red_on_top_of_what_has_landed_comes_back_and_says_so() {
     while !world.pending.is_empty() {
         let effect = world.pending.remove(0);
         if matches!(effect, Effect::Judge { .. }) {
-            let landed = world.state.slots[0].landing.is_some();
+            let landed = world.state.slots[0].work().is_some_and(|work| work.landing.is_some());
             world.gate = Some(!landed || world.sessions > 1);
         }
         if let Some(input) = world.answer(effect, &mut plays) {
@@ -167,9 +167,10 @@ fn after_two_overtakes_the_branch_is_held_and_the_run_says_so() {
         let (world, held) = overtaken(policy.clone(), 1);
         assert_eq!(held, [false, false], "one overtake is everyday");
         let reported = |world: &World| {
-            let reported = world.facts.iter().filter(|fact| {
-                matches!(fact, Fact::Noticed { notice: crate::run::Notice::Overtaken { .. } })
-            });
+            let reported = world
+                .facts
+                .iter()
+                .filter(|fact| matches!(fact, Fact::Noticed { notice: Notice::Overtaken { .. } }));
             reported.count()
         };
         assert_eq!(reported(&world), 0);
@@ -234,7 +235,8 @@ fn cancelled_work_does_not_land() {
             world.send(&input);
         }
     }
-    let queued = world.state.slots.iter().filter(|slot| slot.phase == Phase::Queued).count();
+    let queued =
+        world.state.slots.iter().filter(|slot| matches!(slot.phase, Phase::Queued(..))).count();
     assert_eq!(queued, 1, "one waits for the other");
     world.send(&Input::Control(crate::run::Control::Cancel(crate::run::Cancel::Now)));
     world.pending.push(held.unwrap());

@@ -109,9 +109,9 @@ fn a_cancellation_stops_publishing_and_the_run_is_still_complete() {
     }
     // One that came before is a wish to end, and nothing is begun.
     let mut world = until_published(publishing(false, true), &[done()]);
-    world.state.publishing = crate::run::Publishing::No;
+    world.state.publishing = Publishing::No;
     world.state.cancel = Some(Cancel::AfterSession);
-    let notice = Input::Notice(crate::run::Notice::Ungated);
+    let notice = Input::Notice(Notice::Ungated);
     let step = decide(&world.state, &notice, world.now);
     assert!(matches!(step.effects[..], [Effect::Finish { .. }]), "{:?}", step.effects);
 }

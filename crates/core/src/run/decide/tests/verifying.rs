@@ -166,7 +166,7 @@ fn until_verifying() -> World {
     world.begin();
     let plays = [done()];
     let mut plays = plays.iter();
-    while world.state.slots[0].phase != Phase::Verifying {
+    while !matches!(world.state.slots[0].phase, Phase::Verifying(_)) {
         let effect = world.pending.remove(0);
         let input = world.answer(effect, &mut plays);
         world.send(&input.unwrap());

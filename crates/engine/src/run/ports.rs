@@ -1,16 +1,14 @@
-//! What the effects of a run share.
+//! What the activities of a run share: its setup, its ports and the way back to the loop. Nothing in here belongs to
+//! one slot; an activity has the state of its slot alone while it runs.
 
-use std::collections::{BTreeSet, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ralph_core::agent::Usage;
 use ralph_core::ids::AttemptId;
-use ralph_core::plan::Proposals;
-use ralph_core::records::FileChange;
-use ralph_core::run::{Effect, GateReport, Input, Notice, Port, SlotId};
-use ralph_core::task::{Actor, Generation};
-use ralph_core::{AgentId, TaskId, Timestamp};
+use ralph_core::run::{Effect, Input, Notice, Port, SlotId};
+use ralph_core::task::Generation;
+use ralph_core::{AgentId, TaskId};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -21,13 +19,12 @@ use super::display::Display;
 use super::judging_inputs::JudgingInputs;
 use super::publish::Publisher;
 use super::setup::Setup;
+use super::slot_state::SlotState;
 use super::store_file::StoreFile;
 use super::workspace::Workspace;
 use crate::entropy::Ids;
-use crate::plan_file::{Requested, SyncedPlan};
-use crate::ports::{Candidate, GitError, Peek, RunBase, Store, StoreError};
+use crate::ports::{GitError, RunBase, Store, StoreError};
 use crate::process::Stop;
-use crate::trust::SessionWatch;
 
 /// The result of an effect: an input for the loop, or a failed port.
 pub(super) type Answer = Result<Input, Failed>;
@@ -80,78 +77,19 @@ impl From<GitError> for Failed {
     }
 }
 
-/// Why an iteration failed.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Failure {
-    pub(super) reason: String,
-    pub(super) tries: u32,
-    pub(super) gates: Vec<GateReport>,
-}
-
-/// The state of a slot's iteration besides what the loop decides by.
-pub(super) struct SlotKit {
-    /// The worktree of its task; `None` is the user's.
-    pub(super) workspace: Option<Arc<Workspace>>,
-    /// Ends what runs in the slot.
-    pub(super) stop: watch::Sender<Stop>,
-    /// The first line of the commit that was made for it before it lands.
-    pub(super) subject: Option<String>,
-    /// The work of its session is not on its branch, and where it is saved.
-    pub(super) off_branch: Option<String>,
-    /// It was rebased onto what has landed since.
-    pub(super) rebased: bool,
-    /// The branch that its work goes to is held for it.
-    pub(super) holds: bool,
-    /// The tree that is being judged.
-    pub(super) candidate: Option<Candidate>,
-    /// What the gates said of it.
-    pub(super) gates: Vec<GateReport>,
-    /// A tree, and the files in which it differs from the accepted one.
-    pub(super) changes: Option<(String, Vec<FileChange>)>,
-    /// Two trees, the accepted one first, and which tests the second makes weaker, a sentence each.
-    pub(super) weakened: Option<([String; 2], Vec<String>)>,
-    /// Protected files that it changes.
-    pub(super) protected: Vec<String>,
-    /// The end of what the session said last.
-    pub(super) last_message: String,
-    /// What looked like a signal in its last message and did not count.
-    pub(super) ignored: Vec<String>,
-    /// What the session used.
-    pub(super) usage: Usage,
-    /// The look at the plan that its session was shown.
-    pub(super) peek: Option<Peek>,
-    /// The plan file as it was when the iteration began.
-    pub(super) plan: Option<SyncedPlan>,
-    /// What was said about lines of the plan file.
-    pub(super) warned: HashSet<String>,
-    /// What its session asked for by the plan file.
-    pub(super) asked: Option<Requested>,
-    /// The tasks that its session proposed.
-    pub(super) proposals: Option<Proposals>,
-    /// The outcome is written to the plan file.
-    pub(super) plan_written: bool,
-    /// Paths that changed while gates ran and may be the gates' own.
-    pub(super) unsure: BTreeSet<String>,
-    /// Submodules with work in them that were named.
-    pub(super) submodules: Vec<String>,
-    /// What the next session has to know about the worktree.
-    pub(super) workspace_note: Option<String>,
-    /// Why the iteration is tried again, for its next session.
-    pub(super) failure: Option<Failure>,
-    /// How many changes of the store were known when it last looked.
-    pub(super) seen: u64,
+/// How the loop reaches what runs in a slot, or waits there.
+#[derive(Default)]
+struct SlotControl {
+    /// Stops what runs.
+    stop: watch::Sender<Stop>,
     /// What wakes it.
-    pub(super) waker: Option<JoinHandle<()>>,
-    /// The number of its iteration.
-    pub(super) iteration: u32,
-    /// When its session began.
-    pub(super) since: Timestamp,
-    /// The deciding files when its session began.
-    pub(super) deciding: Option<SessionWatch>,
+    waker: Mutex<Option<JoinHandle<()>>>,
+    /// How many changes of the store were known when it last looked at the plan.
+    seen: AtomicU64,
 }
 
-/// Shared by all effects.
-pub(super) struct Crew {
+/// What the activities of a run share.
+pub(super) struct Ports {
     pub(super) setup: Setup,
     /// The user's worktree, as a place to work in.
     pub(super) home: Arc<Workspace>,
@@ -162,7 +100,7 @@ pub(super) struct Crew {
     /// Its file.
     pub(super) store_file: StoreFile,
     ids: Mutex<Ids>,
-    slots: Vec<Mutex<SlotKit>>,
+    controls: Vec<SlotControl>,
     sessions: AtomicU32,
     dispatcher: Mutex<Dispatcher>,
     tasks: Mutex<JoinSet<()>>,
@@ -186,7 +124,7 @@ pub(super) struct Crew {
     pub(super) stops_looking: Arc<AtomicBool>,
 }
 
-impl Crew {
+impl Ports {
     pub(super) fn new(
         mut setup: Setup,
         base: RunBase,
@@ -194,81 +132,49 @@ impl Crew {
         display: Display,
         inputs: mpsc::UnboundedSender<Input>,
         sockets: crate::socket::SocketDir,
-        dispatcher: Dispatcher,
+        mut dispatcher: Dispatcher,
     ) -> Arc<Self> {
-        let kit = || {
-            Mutex::new(SlotKit {
-                workspace: None,
-                subject: None,
-                off_branch: None,
-                rebased: false,
-                holds: false,
-                stop: watch::Sender::new(Stop::Go),
-                candidate: None,
-                gates: vec![],
-                changes: None,
-                weakened: None,
-                protected: vec![],
-                last_message: String::new(),
-                ignored: vec![],
-                usage: Usage::default(),
-                peek: None,
-                plan: None,
-                warned: HashSet::new(),
-                asked: None,
-                proposals: None,
-                plan_written: false,
-                unsure: BTreeSet::new(),
-                submodules: vec![],
-                workspace_note: None,
-                failure: None,
-                seen: 0,
-                waker: None,
-                iteration: 0,
-                since: Timestamp::default(),
-                deciding: None,
-            })
-        };
         let store_file = StoreFile::opened(&setup.ports.store_path);
-        let slots = setup.agent_ids.iter().map(|_| kit()).collect();
-        let touching = Mutex::new(vec![vec![]; setup.agent_ids.len()]);
         let ids = std::mem::replace(&mut setup.ports.ids, Ids::new(Some(0)));
         let judging_inputs =
             JudgingInputs::of(&setup, &setup.files.project, setup.ports.vcs.as_ref());
-        let home = Workspace::new(
+        let home = Arc::new(Workspace::new(
             setup.files.project.clone(),
             Arc::clone(&setup.ports.vcs),
             setup.work.folder.clone(),
             base,
             judging_inputs,
             None,
-        );
+        ));
+        let slots = setup.agent_ids.iter().zip(0..);
+        dispatcher.slots =
+            slots.map(|(agent, id)| Some(SlotState::new(id, agent, &home))).collect();
         let logs =
             setup.files.logs.folder.parent().filter(|_| setup.policy.budget.day_micro_usd > 0);
         let today = crate::clock::now().day_began();
         let unattributed = logs.map(|logs| sessions_before(logs, today)).unwrap_or_default();
         Arc::new(Self {
-            setup,
-            home: Arc::new(home),
+            home,
             display,
             inputs,
             sockets,
             store: Mutex::new(store),
             store_file,
             ids: Mutex::new(ids),
-            slots,
+            controls: setup.agent_ids.iter().map(|_| SlotControl::default()).collect(),
             sessions: AtomicU32::new(0),
             dispatcher: Mutex::new(dispatcher),
             tasks: Mutex::default(),
             news: Notify::new(),
             released: Mutex::default(),
-            touching,
+            touching: Mutex::new(vec![vec![]; setup.agent_ids.len()]),
             merged: Mutex::default(),
             unattributed: Mutex::new(unattributed),
             baseline: tokio::sync::OnceCell::new(),
             changed: watch::Sender::new(0),
             publisher: Publisher::default(),
             stops_looking: Arc::default(),
+            setup,
         })
     }
 
@@ -294,16 +200,24 @@ impl Crew {
         std::mem::take(&mut *self.tasks())
     }
 
-    /// The kit of a slot.
-    pub(super) fn kit(&self, slot: SlotId) -> MutexGuard<'_, SlotKit> {
+    fn control(&self, slot: SlotId) -> &SlotControl {
         // The loop hands out only slots that exist.
-        let index = (slot as usize).min(self.slots.len() - 1);
-        self.slots[index].lock().unwrap_or_else(PoisonError::into_inner)
+        &self.controls[(slot as usize).min(self.controls.len() - 1)]
     }
 
-    /// Where a slot works.
-    pub(super) fn workspace(&self, slot: SlotId) -> Arc<Workspace> {
-        self.kit(slot).workspace.as_ref().map_or_else(|| Arc::clone(&self.home), Arc::clone)
+    /// Stops what runs in a slot.
+    pub(super) fn stop(&self, slot: SlotId) -> &watch::Sender<Stop> {
+        &self.control(slot).stop
+    }
+
+    /// What wakes a slot.
+    pub(super) fn waker(&self, slot: SlotId) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.control(slot).waker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many changes of the store a slot knew when it last looked at the plan.
+    pub(super) fn seen(&self, slot: SlotId) -> u64 {
+        self.control(slot).seen.load(Ordering::Relaxed)
     }
 
     pub(super) fn ids(&self) -> MutexGuard<'_, Ids> {
@@ -314,11 +228,6 @@ impl Crew {
     pub(super) fn agent_id(&self, slot: SlotId) -> &AgentId {
         let ids = &self.setup.agent_ids;
         &ids[(slot as usize).min(ids.len() - 1)]
-    }
-
-    /// The slot as the actor of store calls.
-    pub(super) fn actor(&self, slot: SlotId, generation: Generation) -> Actor {
-        Actor::Agent(self.agent_id(slot).clone(), Some(generation))
     }
 
     pub(super) fn new_attempt(&self) -> Result<AttemptId, Failed> {
@@ -349,8 +258,7 @@ impl Crew {
 
     /// The slot is about to look at the plan: what changes from now on is news to it.
     pub(super) fn looks(&self, slot: SlotId) {
-        let known = *self.changed.borrow();
-        self.kit(slot).seen = known;
+        self.control(slot).seen.store(*self.changed.borrow(), Ordering::Relaxed);
     }
 
     /// A number that no other session of this run has.
@@ -358,7 +266,7 @@ impl Crew {
         self.sessions.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Queues an input for the loop. Results of effects are not queued: [`Crew::answer`].
+    /// Queues an input for the loop. Results of effects are not queued: [`Ports::answer`].
     pub(super) fn send(&self, input: Input) {
         // The receiver is gone only when the run has ended.
         let _ = self.inputs.send(input);
@@ -388,14 +296,23 @@ impl Crew {
         next.effects
     }
 
-    /// Sends the result of an effect to the loop.
-    pub(super) fn answer(self: &Arc<Self>, slot: SlotId, answer: Answer) {
-        self.take(&input(slot, answer));
+    /// Sends the result of an activity to the loop, and the state of its slot with it.
+    pub(super) fn answer(self: &Arc<Self>, slot: Box<SlotState>, answer: Answer) {
+        for effect in self.step_with(slot, answer) {
+            self.start(effect);
+        }
+    }
+
+    /// The same; the caller starts the effects.
+    pub(super) fn step_with(&self, slot: Box<SlotState>, answer: Answer) -> Vec<Effect> {
+        let input = input(slot.id, answer);
+        self.dispatcher().give_back(slot);
+        self.step(&input)
     }
 }
 
 /// The result of an effect, as an input of the loop.
-pub(super) fn input(slot: SlotId, answer: Answer) -> Input {
+fn input(slot: SlotId, answer: Answer) -> Input {
     answer.unwrap_or_else(|Failed { port, error, for_good }| Input::PortFailed {
         slot,
         port,
