@@ -25,6 +25,7 @@ pub mod lanes;
 mod merging;
 mod notice;
 mod outcome;
+mod overlap;
 mod policy;
 mod publish;
 mod redacted;
@@ -45,6 +46,7 @@ pub use landing::{Landing, MERGE};
 pub use merging::{NeedsMerge, WorkPlace, needs_merge};
 pub use notice::Notice;
 pub use outcome::{Outcome, Planned, StopReason};
+pub use overlap::overlaps;
 pub use policy::{Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit};
 pub use publish::{Publication, Publish, PublishEnd, Publishing};
 pub use report::{

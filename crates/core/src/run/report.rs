@@ -207,3 +207,17 @@ pub struct GateReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
 }
+
+impl GateReport {
+    /// The report of a check that ran no command.
+    pub fn of_check(name: &str, verdict: Verdict, digest: impl Into<String>) -> Self {
+        Self {
+            name: name.to_owned(),
+            verdict,
+            exit_code: None,
+            duration_ms: 0,
+            digest: digest.into(),
+            log: None,
+        }
+    }
+}

@@ -187,7 +187,7 @@ async fn run_inside(
     ports.dispatcher().feed.close();
     control.finish().await;
     leave(&ports);
-    let notes = super::tidy::tidy(&ports);
+    let notes = crate::run::tidy::tidy(&ports);
     drop(ports);
     let _ = tokio::task::spawn_blocking(|| display_thread.finish()).await;
     Ok(Ended { outcome, notes })

@@ -34,24 +34,17 @@
 //! | [`run_files`] | the folder and the lock of a run |
 //! | [`crash`] | points at which tests kill the process |
 
-mod baseline;
+mod activity;
+mod checks;
 mod clean;
 pub mod crash;
 mod daily_cost;
 mod deciding;
-mod deliverable;
 mod dispatcher;
 mod display;
-mod effects;
-mod forbidden;
-mod gate;
-mod guarded;
 mod holding;
 mod hooked;
-mod integrate;
 pub mod journal;
-mod judge;
-mod judging_inputs;
 mod merging;
 mod overhead;
 mod owning;
@@ -59,32 +52,26 @@ mod parked_tasks;
 mod plan;
 mod ports;
 pub mod prompting;
-mod protected;
-mod publish;
 mod recover;
-mod review;
 pub mod run_files;
 mod sandboxed;
-mod session;
-mod settle;
 pub mod setup;
 pub mod shared_budget;
 mod slot_state;
 pub mod state_file;
 mod store_file;
-mod survey;
 mod tidy;
-mod trial;
-mod verify;
 mod watch;
-mod weakened;
 mod workspace;
 mod worktree_setup;
 
-pub use deliverable::Deliverable;
+pub use activity::integrate::{
+    PREFIX as BRANCH_PREFIX, WorktreePool, task_named as task_of_branch,
+};
+pub use checks::deliverable::Deliverable;
+pub use checks::trial::{GateTrial, GateTried};
 pub use dispatcher::{Ended, RunError, run};
 pub use hooked::Hooked;
-pub use integrate::{PREFIX as BRANCH_PREFIX, WorktreePool, task_named as task_of_branch};
 pub use merging::{MergingError, merges_needed};
 pub use overhead::Shape;
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
@@ -92,5 +79,4 @@ pub use setup::{
     AgentProgram, AgentSetup, FileSetup, GateRules, GateSetup, GateSpec, PortSetup, PromptStyle,
     Setup, WorkSetup,
 };
-pub use trial::{GateTrial, GateTried};
 pub use worktree_setup::{WorktreeSetupError, run_worktree_setup};

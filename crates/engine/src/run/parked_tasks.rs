@@ -17,10 +17,7 @@ impl Ports {
         if survey.counts.failed + survey.counts.waiting == 0 {
             return Ok(survey);
         }
-        let scope = match &self.setup.work.plan {
-            Some(plan) => Scope::Plan(plan.key()),
-            None => self.setup.work.scope.clone(),
-        };
+        let Some(scope) = self.plan.scope(&self.setup) else { return Ok(survey) };
         let left = left(self.store().as_mut(), &scope)?;
         Ok(Survey { left, ..survey })
     }

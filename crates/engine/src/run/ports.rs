@@ -12,12 +12,10 @@ use ralph_core::{AgentId, TaskId};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::baseline::Baseline;
 use super::daily_cost::{UnattributedCost, sessions_before};
 use super::dispatcher::Dispatcher;
 use super::display::Display;
-use super::judging_inputs::JudgingInputs;
-use super::publish::Publisher;
+use super::plan::{PlanSource, source};
 use super::setup::Setup;
 use super::slot_state::SlotState;
 use super::store_file::StoreFile;
@@ -25,6 +23,9 @@ use super::workspace::Workspace;
 use crate::entropy::Ids;
 use crate::ports::{GitError, RunBase, Store, StoreError};
 use crate::process::Stop;
+use crate::run::activity::publish::Publisher;
+use crate::run::checks::baseline::Baseline;
+use crate::run::checks::judging_inputs::JudgingInputs;
 
 /// The result of an effect: an input for the loop, or a failed port.
 pub(super) type Answer = Result<Input, Failed>;
@@ -91,6 +92,8 @@ struct SlotControl {
 /// What the activities of a run share.
 pub(super) struct Ports {
     pub(super) setup: Setup,
+    /// Where its tasks are.
+    pub(super) plan: Arc<dyn PlanSource>,
     /// The user's worktree, as a place to work in.
     pub(super) home: Arc<Workspace>,
     pub(super) display: Display,
@@ -154,6 +157,7 @@ impl Ports {
         let today = crate::clock::now().day_began();
         let unattributed = logs.map(|logs| sessions_before(logs, today)).unwrap_or_default();
         Arc::new(Self {
+            plan: source(&setup),
             home,
             display,
             inputs,

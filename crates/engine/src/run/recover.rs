@@ -6,10 +6,10 @@ use ralph_core::run::Notice;
 
 use super::crash;
 use super::setup::Setup;
-use super::survey::{is_here, take_back_dead_claims};
 use crate::ports::{Filter, GitError, RunBase, Store};
 use crate::process::is_alive;
 use crate::run::RunError;
+use crate::run::activity::survey::{is_here, take_back_dead_claims};
 
 /// How many files a sentence names.
 const NAMED: usize = 5;
@@ -36,7 +36,7 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
         setup.work.plan.as_ref().filter(|plan| plan.lane().is_none()).map(|p| p.name().to_owned());
     let branch = setup.branch_key();
     let cut_off = cut_off(store, branch.as_deref())?;
-    super::integrate::recover(setup, store, &cut_off)?;
+    crate::run::activity::integrate::recover(setup, store, &cut_off)?;
     if setup.work.pool.is_none() {
         save_unfinished(setup, store, &base, &cut_off)?;
     }

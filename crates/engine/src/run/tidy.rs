@@ -4,9 +4,9 @@
 use ralph_core::TaskId;
 use ralph_core::task::Status;
 
-use super::integrate::sweep;
 use super::ports::Ports;
 use crate::ports::Ending;
+use crate::run::activity::integrate::sweep;
 
 /// What could not be cleaned up, in sentences.
 pub(super) fn tidy(ports: &Ports) -> Vec<String> {

@@ -8,13 +8,13 @@ use std::time::Duration;
 use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Port, VERIFIER};
 
-use super::crash;
-use super::effects::catch_panic;
-use super::gate::{GateLocation, Ran, file_name};
-use super::ports::{Answer, Failed, Ports};
-use super::setup::{GateRules, GateSpec};
-use super::slot_state::SlotState;
 use crate::ports::{Candidate, Checkout, GitError, RunBase};
+use crate::run::activity::catch_panic;
+use crate::run::checks::command::{GateLocation, Ran, file_name};
+use crate::run::crash;
+use crate::run::ports::{Answer, Failed, Ports};
+use crate::run::setup::{GateRules, GateSpec};
+use crate::run::slot_state::SlotState;
 use crate::untrusted;
 
 /// How many changed files a fact names.
@@ -26,7 +26,7 @@ const SETUP_TIMEOUT: Duration = Duration::from_secs(600);
 
 impl Ports {
     /// The worktree as a tree to judge.
-    pub(super) fn new_candidate(&self, slot: &SlotState) -> Result<Candidate, GitError> {
+    pub(in crate::run) fn new_candidate(&self, slot: &SlotState) -> Result<Candidate, GitError> {
         let workspace = slot.workspace();
         let candidate = workspace.vcs.candidate(&workspace.base())?;
         // A commit that came onto the branch meanwhile is the user's, and is not held against the work.
@@ -37,14 +37,14 @@ impl Ports {
     }
 
     /// Writes the candidate tree.
-    pub(super) fn make_candidate(&self, slot: &mut SlotState, hold: bool) -> Answer {
+    pub(in crate::run) fn make_candidate(&self, slot: &mut SlotState, hold: bool) -> Answer {
         let since = slot.since;
         let workspace = slot.workspace();
         workspace.vcs.remove_dead_locks(since)?;
         workspace.vcs.import_commits()?;
         self.return_to_branch(slot, &workspace)?;
         self.keep_own_work(slot, &workspace)?;
-        self.keep_plan_out()?;
+        self.plan.keep_out(self)?;
         self.name_submodules(slot, &workspace);
         if hold {
             self.hold_in_place(slot, &workspace)?;
@@ -71,18 +71,14 @@ impl Ports {
     }
 
     /// There is nothing to run, but maybe something to refuse.
-    pub(super) fn judge_without_gates(&self, slot: &mut SlotState) -> Answer {
+    pub(in crate::run) fn judge_without_gates(&self, slot: &mut SlotState) -> Answer {
         let candidate = slot.judged_candidate()?;
-        let found = self.judge_deliverable(slot)?.or_else(|| self.judge_written_plan());
-        let reports = match found {
-            Some(report) => vec![report],
-            None => self.check_changes(slot, &candidate)?.into_iter().collect(),
-        };
+        let reports = self.check_candidate(slot, &candidate)?.into_iter().collect();
         Ok(self.keep(slot, candidate, reports, false))
     }
 
     /// Runs the gates on the candidate.
-    pub(super) async fn judge(self: Arc<Self>, mut slot: Box<SlotState>) {
+    pub(in crate::run) async fn judge(self: Arc<Self>, mut slot: Box<SlotState>) {
         let answer = self.judge_twice(&mut slot).await;
         if answer.is_err() {
             self.release_branch(&mut slot);
@@ -207,7 +203,7 @@ impl Ports {
         candidate: &Candidate,
         checkout: Option<&Checkout>,
     ) -> Result<Vec<GateReport>, Failed> {
-        if let Some(refused) = blocking(|| self.check_changes(slot, candidate))? {
+        if let Some(refused) = blocking(|| self.check_candidate(slot, candidate))? {
             return Ok(vec![refused]);
         }
         let workspace = slot.workspace();
@@ -234,7 +230,7 @@ impl Ports {
     }
 
     /// A fresh checkout of the candidate, where gates want one.
-    pub(super) fn fresh(
+    pub(in crate::run) fn fresh(
         &self,
         slot: &SlotState,
         candidate: &Candidate,
@@ -246,7 +242,7 @@ impl Ports {
     }
 
     /// A checkout of a tree, where gates want one with caches of its own.
-    pub(super) fn checkout(
+    pub(in crate::run) fn checkout(
         &self,
         slot: &SlotState,
         candidate: &Candidate,
@@ -264,7 +260,7 @@ impl Ports {
     }
 
     /// Runs the setup command in a checkout; what it said, where it failed.
-    pub(super) async fn prepare_checkout(
+    pub(in crate::run) async fn prepare_checkout(
         &self,
         slot: &SlotState,
         checkout: Option<&Checkout>,
@@ -350,7 +346,7 @@ impl Ports {
 }
 
 /// Does what waits for files, git or the store. Other activities on this thread move to another one meanwhile.
-pub(super) fn blocking<T>(act: impl FnOnce() -> Result<T, Failed>) -> Result<T, Failed> {
+pub(in crate::run) fn blocking<T>(act: impl FnOnce() -> Result<T, Failed>) -> Result<T, Failed> {
     tokio::task::block_in_place(|| catch_panic(Port::Git, act))
 }
 
@@ -383,12 +379,12 @@ fn content(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// The setup command of a checkout as a gate; `None` where there is none.
-pub(super) fn setup_gate(rules: &GateRules, timeout: Duration) -> Option<GateSpec> {
+pub(in crate::run) fn setup_gate(rules: &GateRules, timeout: Duration) -> Option<GateSpec> {
     let command = rules.setup.clone();
     (!command.trim().is_empty()).then(|| GateSpec { name: SETUP.to_owned(), command, timeout })
 }
 
 /// Removes a checkout where waiting is allowed.
-pub(super) fn remove_checkout(checkout: Option<Checkout>) {
+pub(in crate::run) fn remove_checkout(checkout: Option<Checkout>) {
     tokio::task::block_in_place(|| drop(checkout));
 }

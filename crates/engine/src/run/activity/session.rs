@@ -17,25 +17,24 @@ use ralph_core::run::{Effect, Input, Port, Request, SessionReport, SlotId, TaskB
 use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
-use super::clean::CleanFile;
-use super::crash;
-use super::display::Display;
-use super::effects::catch_panic;
-use super::ports::{Failed, Ports};
-use super::prompting::{IterationRetry, PromptError, PromptFor};
-use super::run_files::private_file;
-use super::sandboxed::session_binds;
-use super::setup::PromptStyle;
-use super::slot_state::SlotState;
-use super::survey::brief;
 use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
 use crate::clock::now;
-use crate::plan_file::DONE_MARKER;
-use crate::ports::{Filter, HEARTBEAT, Scope, Vcs};
+use crate::ports::{HEARTBEAT, Vcs};
 use crate::process::{LineEffect, Listener, Mark, Stop};
 use crate::quota::RAW_LOG;
+use crate::run::activity::catch_panic;
+use crate::run::clean::CleanFile;
+use crate::run::crash;
+use crate::run::display::Display;
+use crate::run::plan::SessionLeft;
+use crate::run::ports::{Failed, Ports};
+use crate::run::prompting::{IterationRetry, PromptError, PromptFor};
+use crate::run::run_files::private_file;
+use crate::run::sandboxed::session_binds;
+use crate::run::setup::PromptStyle;
+use crate::run::slot_state::SlotState;
 use crate::sandbox::{ProgramKind, SandboxedCommand};
-use crate::socket::{Adds, SessionIdentity, SessionSocket};
+use crate::socket::{SessionIdentity, SessionSocket};
 
 /// How much of a final text the journal keeps.
 const KEPT_TEXT: usize = 4_000;
@@ -43,14 +42,14 @@ const KEPT_TEXT: usize = 4_000;
 const KEPT_WORDS: usize = 800;
 
 /// What a session was asked to do.
-pub(super) struct Job {
-    pub(super) iteration: u32,
-    pub(super) task: Option<TaskBrief>,
-    pub(super) model: Option<String>,
+pub(in crate::run) struct Job {
+    pub(in crate::run) iteration: u32,
+    pub(in crate::run) task: Option<TaskBrief>,
+    pub(in crate::run) model: Option<String>,
     /// What the strategy would have chosen instead.
-    pub(super) overridden: Option<String>,
+    pub(in crate::run) overridden: Option<String>,
     /// How often the task failed in the same way, where that chose the model.
-    pub(super) raised: Option<u32>,
+    pub(in crate::run) raised: Option<u32>,
 }
 
 /// Signals version control repeatedly that a session is alive, for as long as it is polled.
@@ -64,7 +63,7 @@ async fn heartbeats(vcs: &dyn Vcs) -> Infallible {
 
 impl Ports {
     /// Prepares a session, starts it, and notifies the loop.
-    pub(super) fn begin_session(
+    pub(in crate::run) fn begin_session(
         self: &Arc<Self>,
         mut slot: Box<SlotState>,
         job: Job,
@@ -95,7 +94,7 @@ impl Ports {
         let log = prepared.log.display().to_string();
         let effects = self.step(&Input::SessionStarted { slot: slot.id, log });
         // Before the process: a session that is killed with the run has been paid for.
-        super::dispatcher::record(self);
+        crate::run::dispatcher::record(self);
         crash::point("session-started");
         self.tasks().spawn(Arc::clone(self).session(slot, prepared, stop));
         effects
@@ -187,7 +186,7 @@ impl Ports {
     }
 
     /// Runs the process of a session to its end, shows what it says, and reads how it ended.
-    pub(super) async fn play(
+    pub(in crate::run) async fn play(
         &self,
         slot: &SlotState,
         agent: &dyn Agent,
@@ -253,17 +252,11 @@ impl Ports {
         signals: &mut Signals,
         requests: &mut Vec<Request>,
     ) -> Result<Vec<TaskBrief>, Failed> {
-        if self.setup.work.plan.is_none()
-            && let Some(task) = &job.task
-        {
-            return Ok(vec![task.clone()]);
-        }
         let mut tries = 0;
         loop {
             let held = || {
-                catch_panic(Port::Store, || {
-                    self.held(&mut *slot, job, end, &mut *signals, &mut *requests)
-                })
+                let left = SessionLeft { end, signals: &mut *signals, requests: &mut *requests };
+                catch_panic(Port::Store, || self.plan.after_session(self, slot, job, left))
             };
             match tokio::task::block_in_place(held) {
                 Err(failed) if !failed.for_good && tries < self.setup.policy.port_retries => {
@@ -277,39 +270,8 @@ impl Ports {
         }
     }
 
-    /// The tasks that a session holds, now that it has ended: those that it asks for in a plan file, or
-    /// those that it claimed itself.
-    fn held(
-        &self,
-        slot: &mut SlotState,
-        job: &Job,
-        end: &SessionEnd,
-        signals: &mut Signals,
-        requests: &mut Vec<Request>,
-    ) -> Result<Vec<TaskBrief>, Failed> {
-        if self.setup.policy.by_iteration() || self.setup.work.plan.is_some() {
-            let (others, marker) =
-                self.plan_after_session(slot, job, end, &signals.done, requests)?;
-            if marker && !signals.promises.iter().any(|text| text == DONE_MARKER) {
-                signals.promises.push(DONE_MARKER.to_owned());
-            }
-            return Ok(job.task.iter().cloned().chain(others).collect());
-        }
-        let mut store = self.store();
-        let assignee = Some(slot.agent.clone());
-        let tasks = store.list(&Filter { assignee, ..Filter::default() })?;
-        let mut held = Vec::new();
-        for task in tasks.iter().filter(|task| task.claim.is_some()) {
-            let brief = brief(store.as_mut(), task, self.new_attempt()?)?;
-            let began = task.claim.as_ref().map_or_else(now, |claim| claim.claimed_at);
-            store.begin_attempt(&self.attempt(slot, job, &brief, began))?;
-            held.push(brief);
-        }
-        Ok(held)
-    }
-
     /// The row of the attempt that this session is.
-    pub(super) fn attempt(
+    pub(in crate::run) fn attempt(
         &self,
         slot: &SlotState,
         job: &Job,
@@ -330,7 +292,7 @@ impl Ports {
     }
 
     fn prepare(&self, slot: &mut SlotState, job: Job) -> Result<Prepared, Failed> {
-        self.plan_before_session(slot)?;
+        self.plan.before_session(self, slot)?;
         self.watch_deciding(slot)?;
         let prompt = self.prompt(slot, &job)?;
         crash::point("prompt-written");
@@ -346,7 +308,7 @@ impl Ports {
                 .filter(|_| self.setup.policy.by_iteration())
                 .map(|plan| plan.name().to_owned()),
             requests: self.new_requests(),
-            adds: self.adds(),
+            adds: self.plan.adds(self),
         };
         let (number, handler) = (self.next_session(), Arc::clone(&self.setup.ports.handler));
         let socket =
@@ -388,19 +350,11 @@ impl Ports {
         Ok(Prepared { job, spec, sandboxed, log, raw, socket })
     }
 
-    /// What a session may add to the plan, where the task database has the plan.
-    fn adds(&self) -> Option<Adds> {
-        let builds = self.setup.policy.mode == "build" && !self.setup.policy.by_iteration();
-        (builds && self.setup.work.plan.is_none()).then(|| Adds {
-            feature: match &self.setup.work.scope {
-                Scope::Feature(feature) => Some(feature.clone()),
-                _ => None,
-            },
-        })
-    }
-
     /// What a session finds: what the settings say, its socket, and ralph before all other programs.
-    pub(super) fn session_environment(&self, socket: &SessionSocket) -> Vec<(OsString, OsString)> {
+    pub(in crate::run) fn session_environment(
+        &self,
+        socket: &SessionSocket,
+    ) -> Vec<(OsString, OsString)> {
         let mut environment = self.setup.agent.environment.clone();
         environment.extend(socket.environment());
         if self.setup.sandbox.mounts() {
@@ -414,7 +368,7 @@ impl Ports {
     }
 
     /// The file for what an agent prints, where that is kept.
-    pub(super) fn raw_log(&self, path: &Path) -> Option<File> {
+    pub(in crate::run) fn raw_log(&self, path: &Path) -> Option<File> {
         if !self.setup.files.keep_raw {
             return None;
         }
@@ -424,7 +378,7 @@ impl Ports {
     }
 
     /// The end with a text that fits into a journal line. Secrets go first: a cut may go through one.
-    pub(super) fn shortened(&self, mut end: SessionEnd) -> SessionEnd {
+    pub(in crate::run) fn shortened(&self, mut end: SessionEnd) -> SessionEnd {
         self.setup.files.secrets.clean(&mut end.text);
         if end.text.len() > KEPT_TEXT {
             end.text = last_bytes(&end.text, KEPT_TEXT);
@@ -482,7 +436,7 @@ impl Ports {
         }
     }
 
-    pub(super) fn written(
+    pub(in crate::run) fn written(
         &self,
         iteration: u32,
         rest: &str,
@@ -508,11 +462,11 @@ impl Ports {
 }
 
 /// A session's process that has ended.
-pub(super) struct Played {
-    pub(super) end: SessionEnd,
-    pub(super) process: ProcessEnd,
-    pub(super) duration_ms: u64,
-    pub(super) leftovers: u32,
+pub(in crate::run) struct Played {
+    pub(in crate::run) end: SessionEnd,
+    pub(in crate::run) process: ProcessEnd,
+    pub(in crate::run) duration_ms: u64,
+    pub(in crate::run) leftovers: u32,
 }
 
 struct Prepared {

@@ -15,20 +15,20 @@ use ralph_core::run::{
 };
 use ralph_core::task::{Actor, Status};
 
-use super::RunError;
-use super::crash;
-use super::holding;
-use super::hooked::Hooked;
-use super::judging_inputs::JudgingInputs;
-use super::ports::{Answer, Failed, Ports};
-use super::run_files::WorktreeLock;
-use super::setup::Setup;
-use super::slot_state::SlotState;
-use super::workspace::Workspace;
-use super::worktree_setup::{WorktreeSetupError, run_worktree_setup};
 use crate::clock::now;
 use crate::ports::{Candidate, GitError, RunBase, Saved, Store, StoreError, Vcs};
 use crate::project::Project;
+use crate::run::RunError;
+use crate::run::checks::judging_inputs::JudgingInputs;
+use crate::run::crash;
+use crate::run::holding;
+use crate::run::hooked::Hooked;
+use crate::run::ports::{Answer, Failed, Ports};
+use crate::run::run_files::WorktreeLock;
+use crate::run::setup::Setup;
+use crate::run::slot_state::SlotState;
+use crate::run::workspace::Workspace;
+use crate::run::worktree_setup::{WorktreeSetupError, run_worktree_setup};
 use crate::vcs::GitVcs;
 use crate::vcs::trunk::{Replayed, Trunk};
 use crate::vcs::worktree::{Identity, Wanted, WorktreeRefusal, Worktrees};
@@ -57,7 +57,7 @@ pub struct WorktreePool {
 }
 
 /// The branch of a task's worktree.
-pub(super) fn branch_of(task: &TaskId) -> Result<BranchName, GitError> {
+pub(in crate::run) fn branch_of(task: &TaskId) -> Result<BranchName, GitError> {
     let mut name = String::from(PREFIX);
     for byte in task.as_str().bytes() {
         // A file system may ignore case.
@@ -158,7 +158,7 @@ impl WorktreePool {
 
 impl Ports {
     /// The slot goes to the worktree of its task.
-    pub(super) fn enter(
+    pub(in crate::run) fn enter(
         &self,
         slot: &mut SlotState,
         task: Option<&TaskBrief>,
@@ -179,7 +179,7 @@ impl Ports {
 
     /// A session may have gone to another branch in the worktree of its task. What it did there is the
     /// work all the same.
-    pub(super) fn return_to_branch(
+    pub(in crate::run) fn return_to_branch(
         &self,
         slot: &mut SlotState,
         workspace: &Workspace,
@@ -199,21 +199,9 @@ impl Ports {
         Ok(())
     }
 
-    /// The report that refuses work on the wrong branch.
-    pub(super) fn judge_place(&self, slot: &SlotState) -> Option<GateReport> {
-        slot.off_branch.clone().map(|digest| GateReport {
-            name: MERGE.to_owned(),
-            verdict: Verdict::Fail,
-            exit_code: Some(1),
-            duration_ms: 0,
-            digest,
-            log: None,
-        })
-    }
-
     /// Commits the remaining work, and rebases it onto what has landed. With `hold` the branch is locked until
     /// the work has landed or is refused.
-    pub(super) fn integrate(
+    pub(in crate::run) fn integrate(
         &self,
         slot: &mut SlotState,
         commit: Option<&CommitPlan>,
@@ -319,7 +307,7 @@ impl Ports {
     }
 
     /// The report of a conflict, for the evidence and the next session.
-    pub(super) fn conflict(
+    pub(in crate::run) fn conflict(
         &self,
         pool: &WorktreePool,
         (from, tip): (&str, &str),
@@ -334,14 +322,7 @@ impl Ports {
             files.join(", "),
             landed.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n"),
         );
-        Ok(GateReport {
-            name: MERGE.to_owned(),
-            verdict: Verdict::Fail,
-            exit_code: None,
-            duration_ms: 0,
-            digest,
-            log: None,
-        })
+        Ok(GateReport::of_check(MERGE, Verdict::Fail, digest))
     }
 
     /// Saves what is in a worktree and was not judged.
@@ -352,7 +333,7 @@ impl Ports {
     }
 
     /// Moves the branch of the run to the work. `None` when it has landed; else the next input.
-    pub(super) fn land(&self, slot: &SlotState) -> Result<Option<Input>, Failed> {
+    pub(in crate::run) fn land(&self, slot: &SlotState) -> Result<Option<Input>, Failed> {
         let workspace = slot.workspace();
         let Some(pool) = &self.setup.work.pool else { return Ok(None) };
         let (Some(head), Some(from)) = (workspace.vcs.head()?, workspace.base().head) else {
@@ -366,7 +347,7 @@ impl Ports {
     }
 
     /// The work cannot land as it is, or was given up. It is saved, and the next attempt starts again.
-    pub(super) fn start_over(
+    pub(in crate::run) fn start_over(
         &self,
         slot: &mut SlotState,
         settlement: &Settlement,
@@ -387,7 +368,7 @@ impl Ports {
     }
 
     /// The slot leaves the worktree of its task. When no work is left there, the worktree is removed.
-    pub(super) fn leave(self: &Arc<Self>, slot: &mut SlotState, over: bool) {
+    pub(in crate::run) fn leave(self: &Arc<Self>, slot: &mut SlotState, over: bool) {
         if self.setup.work.pool.is_none() {
             return;
         }
@@ -429,7 +410,7 @@ fn in_the_way(pool: &WorktreePool, tip: &str, head: &str) -> Result<Option<Landi
 }
 
 /// Recovers from a killed run: work that had landed, unfinished work, and worktrees that are no longer needed.
-pub(super) fn recover(
+pub(in crate::run) fn recover(
     setup: &mut Setup,
     store: &mut dyn Store,
     cut_off: &[Attempt],
@@ -510,7 +491,10 @@ fn save_unfinished(
 }
 
 /// Removes the worktrees of tasks that are over.
-pub(super) fn sweep(pool: &WorktreePool, store: &mut dyn Store) -> Result<Vec<String>, RunError> {
+pub(in crate::run) fn sweep(
+    pool: &WorktreePool,
+    store: &mut dyn Store,
+) -> Result<Vec<String>, RunError> {
     let mut reported = Vec::new();
     let tip = pool.trunk.tip()?;
     for ours in pool.worktrees.ours()? {

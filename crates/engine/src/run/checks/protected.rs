@@ -5,46 +5,44 @@ use ralph_core::agents_md;
 use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Notice, PROTECTED};
 
-use super::ports::{Failed, Ports};
-use super::slot_state::SlotState;
-use super::workspace::Workspace;
+use super::Check;
 use crate::ports::Candidate;
+use crate::run::ports::{Failed, Ports};
+use crate::run::slot_state::SlotState;
+use crate::run::workspace::Workspace;
 
 /// How many files are named.
 const NAMED: usize = 20;
 /// What is said of a file that this session did not change.
 const EARLIER: &str = "by an earlier session; revert it, or approve it: ralph trust";
 
-impl Ports {
-    /// Finds protected files that the candidate changes, and reports them. Returns the report of the
-    /// judge that refuses them, if they are refused.
-    pub(super) fn check_protected(
+pub(super) struct ProtectedFiles;
+
+impl Check for ProtectedFiles {
+    fn run(
         &self,
+        ports: &Ports,
         slot: &mut SlotState,
         candidate: &Candidate,
     ) -> Result<Option<GateReport>, Failed> {
-        let files = self.protected_changes(slot, candidate)?;
+        let files = ports.protected_changes(slot, candidate)?;
         let known = std::mem::replace(&mut slot.protected, files.clone());
         if files.is_empty() {
             return Ok(None);
         }
-        let rejected = self.setup.gates.rules.reject;
+        let rejected = ports.setup.gates.rules.reject;
         // The same tree is judged again after another commit, or when gates changed it.
         if files != known {
-            self.send(Input::Notice(Notice::Protected { files: files.clone(), rejected }));
+            ports.send(Input::Notice(Notice::Protected { files: files.clone(), rejected }));
         }
-        Ok(rejected.then(|| GateReport {
-            name: PROTECTED.to_owned(),
-            verdict: Verdict::Fail,
-            exit_code: None,
-            duration_ms: 0,
-            digest: sentence(&files),
-            log: None,
-        }))
+        let refused = || GateReport::of_check(PROTECTED, Verdict::Fail, sentence(&files));
+        Ok(rejected.then(refused))
     }
+}
 
+impl Ports {
     /// What the evidence says of protected files that were changed and are only reported.
-    pub(super) fn protected_report(
+    pub(in crate::run) fn protected_report(
         &self,
         slot: &SlotState,
         gates: &[GateReport],

@@ -11,12 +11,12 @@ use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Notice};
 use serde::{Deserialize, Serialize};
 
-use super::gate::{GateLocation, Ran, file_name};
-use super::judge::{blocking, remove_checkout};
-use super::ports::{Failed, Ports};
-use super::run_files::RunLogs;
-use super::slot_state::SlotState;
 use crate::project::write_privately;
+use crate::run::activity::judge::{blocking, remove_checkout};
+use crate::run::checks::command::{GateLocation, Ran, file_name};
+use crate::run::ports::{Failed, Ports};
+use crate::run::run_files::RunLogs;
+use crate::run::slot_state::SlotState;
 use crate::untrusted;
 
 /// Its file in the folder of a run.
@@ -26,7 +26,7 @@ const NAMED_TESTS: usize = 5;
 
 /// What was red before the first session.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Baseline {
+pub(in crate::run) struct Baseline {
     run: Option<RunId>,
     /// By the name of the gate.
     red: BTreeMap<String, RedBefore>,
@@ -34,7 +34,7 @@ pub(super) struct Baseline {
 
 impl Baseline {
     /// The exit code of a gate that was red; 0 for one that was green.
-    pub(super) fn exit_code(&self, gate: &str) -> Option<i32> {
+    pub(in crate::run) fn exit_code(&self, gate: &str) -> Option<i32> {
         self.red.get(gate).map_or(Some(0), |before| before.exit_code)
     }
 }
@@ -42,7 +42,7 @@ impl Baseline {
 impl Ports {
     /// Runs the gates once, before the first session. Only failures to run them are reported: without a
     /// baseline a session is judged as strictly as possible.
-    pub(super) fn make_baseline(&self, slot: &SlotState) {
+    pub(in crate::run) fn make_baseline(&self, slot: &SlotState) {
         if !self.setup.gates.rules.baseline || self.setup.gates.specs.is_empty() {
             return;
         }
@@ -140,7 +140,7 @@ impl Ports {
     }
 
     /// The report about a gate, in the light of what it said before the first session.
-    pub(super) fn against_baseline(&self, ran: Ran) -> GateReport {
+    pub(in crate::run) fn against_baseline(&self, ran: Ran) -> GateReport {
         let known = self.baseline.get().filter(|_| !ran.tampered);
         let before = known.and_then(|all| all.red.get(&ran.report.name));
         let Some(before) = before.filter(|_| ran.report.verdict != Verdict::Pass) else {

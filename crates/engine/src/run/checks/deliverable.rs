@@ -9,12 +9,13 @@ use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Port};
 use ralph_core::task::Actor;
 
-use super::ports::{Failed, Ports};
-use super::slot_state::SlotState;
+use super::Check;
 use crate::clock::now;
 use crate::features::FeatureFiles;
-use crate::ports::StoreError;
+use crate::ports::{Candidate, StoreError};
 use crate::project::write_atomically;
+use crate::run::ports::{Failed, Ports};
+use crate::run::slot_state::SlotState;
 use crate::socket::Requests;
 
 /// What the sessions of a run produce.
@@ -38,18 +39,26 @@ pub enum Deliverable {
     },
 }
 
-impl Ports {
-    /// The requests of a new session.
-    pub(super) fn new_requests(&self) -> Requests {
-        match &self.setup.work.deliverable {
-            Some(Deliverable::Tasks { feature, .. }) => Requests::proposing(feature.clone()),
-            Some(Deliverable::Text { .. }) | None => Requests::default(),
-        }
+/// The report of a check that passes unless it found a fault.
+pub(super) fn judged(name: &str, fault: Option<String>) -> GateReport {
+    let verdict = if fault.is_none() { Verdict::Pass } else { Verdict::Fail };
+    GateReport {
+        exit_code: Some(i32::from(fault.is_some())),
+        ..GateReport::of_check(name, verdict, fault.unwrap_or_default())
     }
+}
 
-    /// What judges the run's text or tasks, where it is for one.
-    pub(super) fn judge_deliverable(&self, slot: &SlotState) -> Result<Option<GateReport>, Failed> {
-        let (name, found) = match &self.setup.work.deliverable {
+/// Judges the text or the tasks of the run, where it is for one.
+pub(super) struct DeliverableCheck;
+
+impl Check for DeliverableCheck {
+    fn run(
+        &self,
+        ports: &Ports,
+        slot: &mut SlotState,
+        _: &Candidate,
+    ) -> Result<Option<GateReport>, Failed> {
+        let (name, found) = match &ports.setup.work.deliverable {
             None => return Ok(None),
             Some(Deliverable::Text { name, path, template }) => {
                 ("text", FeatureFiles::fault(path, template).map(|fault| format!("{name} {fault}")))
@@ -57,7 +66,7 @@ impl Ports {
             Some(Deliverable::Tasks { feature, kept }) => {
                 let proposals = slot.proposals.clone();
                 let proposals = proposals.unwrap_or_else(|| Proposals::new(feature.clone()));
-                let fault = self.fault_of(slot, &proposals)?;
+                let fault = ports.fault_of(slot, &proposals)?;
                 if fault.is_none() {
                     // Written before the run reports success: the user may accept them another day.
                     write_atomically(kept, proposals.to_lines()).map_err(|error| {
@@ -67,14 +76,17 @@ impl Ports {
                 ("tasks", fault)
             }
         };
-        Ok(Some(GateReport {
-            name: name.to_owned(),
-            verdict: if found.is_none() { Verdict::Pass } else { Verdict::Fail },
-            exit_code: Some(i32::from(found.is_some())),
-            duration_ms: 0,
-            digest: found.unwrap_or_default(),
-            log: None,
-        }))
+        Ok(Some(judged(name, found)))
+    }
+}
+
+impl Ports {
+    /// The requests of a new session.
+    pub(in crate::run) fn new_requests(&self) -> Requests {
+        match &self.setup.work.deliverable {
+            Some(Deliverable::Tasks { feature, .. }) => Requests::proposing(feature.clone()),
+            Some(Deliverable::Text { .. }) | None => Requests::default(),
+        }
     }
 
     /// Why these tasks cannot be applied as a whole.

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::records::Verdict;
 
-use super::gate::Ran;
-use super::judge::blocking;
-use super::ports::{Failed, Ports};
-use super::slot_state::SlotState;
 use crate::ports::Candidate;
+use crate::run::activity::judge::blocking;
+use crate::run::checks::command::Ran;
+use crate::run::ports::{Failed, Ports};
+use crate::run::slot_state::SlotState;
 use crate::untrusted::Remembered;
 
 /// How many of them a sandbox makes read-only, each by a mount of its own. More are only compared.
@@ -22,13 +22,13 @@ const NAMED: usize = 20;
 
 /// The protected files in the place where gates run, as they were before.
 #[derive(Debug, Default)]
-pub(super) struct Guarded {
+pub(in crate::run) struct Guarded {
     folder: PathBuf,
     files: Vec<(String, Remembered)>,
 }
 
 impl Guarded {
-    pub(super) fn of(folder: &Path, names: impl IntoIterator<Item = String>) -> Self {
+    pub(in crate::run) fn of(folder: &Path, names: impl IntoIterator<Item = String>) -> Self {
         let mut left = KEPT;
         let mut files = Vec::new();
         for name in names {
@@ -41,7 +41,7 @@ impl Guarded {
     }
 
     /// What a sandbox is to show read-only.
-    pub(super) fn read_only(&self) -> impl Iterator<Item = PathBuf> {
+    pub(in crate::run) fn read_only(&self) -> impl Iterator<Item = PathBuf> {
         let paths = self.files.iter().map(|(name, _)| self.folder.join(name));
         let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
         paths.filter(is_file).take(READ_ONLY)
@@ -77,7 +77,7 @@ impl Guarded {
     }
 
     /// Checks the result of a gate: it does not count if the gate changed a protected file.
-    pub(super) fn checked(&self, mut ran: Ran) -> Ran {
+    pub(in crate::run) fn checked(&self, mut ran: Ran) -> Ran {
         if let Some(text) = self.put_back() {
             ran.report.verdict = Verdict::Fail;
             ran.note =
@@ -91,7 +91,7 @@ impl Guarded {
 
 impl Ports {
     /// The protected files of a candidate, in the place where gates are to run.
-    pub(super) fn guard_protected(
+    pub(in crate::run) fn guard_protected(
         &self,
         slot: &SlotState,
         candidate: &Candidate,

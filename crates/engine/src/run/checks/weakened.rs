@@ -6,9 +6,10 @@ use ralph_core::records::{Changes, FileChange};
 use ralph_core::run::{GateReport, Input, Notice};
 use ralph_core::view::words;
 
-use super::ports::{Failed, Ports};
-use super::slot_state::SlotState;
+use super::Check;
 use crate::ports::Candidate;
+use crate::run::ports::{Failed, Ports};
+use crate::run::slot_state::SlotState;
 
 /// How many files are looked at.
 const MAX_FILES: usize = 60;
@@ -17,26 +18,22 @@ const MAX_BYTES: usize = 512 * 1024;
 /// How many findings are reported.
 const NAMED: usize = 10;
 
-impl Ports {
-    /// What there is to say about what the candidate changes, before any gate runs. The report of the
-    /// judge that refuses it, if it is refused.
-    pub(super) fn check_changes(
+pub(super) struct WeakenedTests;
+
+impl Check for WeakenedTests {
+    fn run(
         &self,
+        ports: &Ports,
         slot: &mut SlotState,
         candidate: &Candidate,
     ) -> Result<Option<GateReport>, Failed> {
-        if let Some(refused) = self.judge_place(slot) {
-            return Ok(Some(refused));
-        }
-        if let Some(refused) = self.check_forbidden(slot, candidate)? {
-            return Ok(Some(refused));
-        }
-        self.check_tests(slot, candidate)?;
-        self.check_protected(slot, candidate)
+        ports.check_tests(slot, candidate).map(|()| None)
     }
+}
 
+impl Ports {
     /// What the tree changes, counted once.
-    pub(super) fn changes_of(
+    pub(in crate::run) fn changes_of(
         &self,
         slot: &mut SlotState,
         settled: &str,
@@ -55,7 +52,7 @@ impl Ports {
     }
 
     /// What the slot's candidate changes, as attempts keep it.
-    pub(super) fn changed(&self, slot: &mut SlotState) -> Result<Changes, Failed> {
+    pub(in crate::run) fn changed(&self, slot: &mut SlotState) -> Result<Changes, Failed> {
         let Some(candidate) = slot.candidate.clone() else {
             return Ok(Changes::default());
         };
@@ -118,7 +115,7 @@ impl Ports {
     }
 
     /// What the evidence of a tree says of its tests, where they are weaker.
-    pub(super) fn weakened_report(&self, slot: &SlotState, tree: &str) -> Option<String> {
+    pub(in crate::run) fn weakened_report(&self, slot: &SlotState, tree: &str) -> Option<String> {
         let trees = [slot.workspace().settled_tree(), tree.to_owned()];
         let (_, found) = slot.weakened.as_ref().filter(|(of, _)| *of == trees)?;
         let count = u32::try_from(found.len()).unwrap_or(u32::MAX);

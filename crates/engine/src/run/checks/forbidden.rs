@@ -3,9 +3,10 @@
 use ralph_core::records::Verdict;
 use ralph_core::run::{FORBIDDEN, GateReport};
 
-use super::ports::{Failed, Ports};
-use super::slot_state::SlotState;
+use super::Check;
 use crate::ports::{Candidate, Forbidden};
+use crate::run::ports::{Failed, Ports};
+use crate::run::slot_state::SlotState;
 
 /// How many paths are named.
 const NAMED: usize = 20;
@@ -14,11 +15,13 @@ const BORROWED: &str = "The session changed .git/objects/info/alternates, so git
                         work may be outside the repository and missing in every other clone. \
                         Restore the file";
 
-impl Ports {
-    /// The report that refuses the candidate, where it holds such a path.
-    pub(super) fn check_forbidden(
+pub(super) struct ForbiddenFiles;
+
+impl Check for ForbiddenFiles {
+    fn run(
         &self,
-        slot: &SlotState,
+        _: &Ports,
+        slot: &mut SlotState,
         candidate: &Candidate,
     ) -> Result<Option<GateReport>, Failed> {
         let workspace = slot.workspace();
@@ -39,14 +42,7 @@ impl Ports {
 }
 
 fn refused(digest: String) -> GateReport {
-    GateReport {
-        name: FORBIDDEN.to_owned(),
-        verdict: Verdict::Fail,
-        exit_code: None,
-        duration_ms: 0,
-        digest,
-        log: None,
-    }
+    GateReport::of_check(FORBIDDEN, Verdict::Fail, digest)
 }
 
 fn words(found: &Forbidden) -> String {

@@ -12,15 +12,15 @@ use ralph_core::redact::{Secrets, Stream, StreamKind};
 use ralph_core::run::GateReport;
 use tokio::sync::watch;
 
-use super::guarded::Guarded;
-use super::ports::Ports;
-use super::run_files::private_file;
-use super::sandboxed::run_sandboxed;
-use super::setup::GateSpec;
-use super::slot_state::SlotState;
 use crate::agents::set;
 use crate::ports::Checkout;
 use crate::process::{CommandSpec, Ended, LineEffect, Listener, Mark, Stop, Watch};
+use crate::run::checks::guarded::Guarded;
+use crate::run::ports::Ports;
+use crate::run::run_files::private_file;
+use crate::run::sandboxed::run_sandboxed;
+use crate::run::setup::GateSpec;
+use crate::run::slot_state::SlotState;
 use crate::sandbox::{self, Sandbox, SandboxedCommand};
 
 /// How much of a gate's output is looked at: this much of the beginning and of the end.
@@ -29,20 +29,20 @@ const KEPT: usize = 4 << 20;
 const WRITTEN: u64 = 64 << 20;
 
 /// A gate that has ended.
-pub(super) struct Ran {
-    pub(super) report: GateReport,
+pub(in crate::run) struct Ran {
+    pub(in crate::run) report: GateReport,
     /// The digest of its output.
-    pub(super) digest: Digest,
+    pub(in crate::run) digest: Digest,
     /// A note besides its output.
-    pub(super) note: Option<String>,
+    pub(in crate::run) note: Option<String>,
     /// All of the output was looked at.
-    pub(super) whole: bool,
+    pub(in crate::run) whole: bool,
     /// It was stopped: it has no result.
-    pub(super) stopped: bool,
+    pub(in crate::run) stopped: bool,
     /// It changed a protected file: whatever else it says does not count.
-    pub(super) tampered: bool,
+    pub(in crate::run) tampered: bool,
     /// What it printed, as far as that is looked at.
-    pub(super) text: String,
+    pub(in crate::run) text: String,
 }
 
 impl Ran {
@@ -75,12 +75,12 @@ impl Ran {
     }
 
     /// Whether the shell could not run the command.
-    pub(super) fn not_runnable(&self) -> bool {
+    pub(in crate::run) fn not_runnable(&self) -> bool {
         matches!(self.report.exit_code, Some(126 | 127))
     }
 
     /// The note and a text below it.
-    pub(super) fn noted(&self, text: &str) -> String {
+    pub(in crate::run) fn noted(&self, text: &str) -> String {
         let note = self.note.as_deref().unwrap_or_default();
         [note, text].join("\n").trim().to_owned()
     }
@@ -88,24 +88,24 @@ impl Ran {
 
 /// Where a gate runs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct GateLocation<'a> {
-    pub(super) folder: &'a Path,
+pub(in crate::run) struct GateLocation<'a> {
+    pub(in crate::run) folder: &'a Path,
     /// Caches of its own.
     caches: Option<&'a Path>,
     guarded: Option<&'a Guarded>,
 }
 
 impl<'a> GateLocation<'a> {
-    pub(super) fn of(folder: &'a Path) -> Self {
+    pub(in crate::run) fn of(folder: &'a Path) -> Self {
         Self { folder, caches: None, guarded: None }
     }
 
-    pub(super) fn in_checkout(checkout: &'a Checkout) -> Self {
+    pub(in crate::run) fn in_checkout(checkout: &'a Checkout) -> Self {
         Self { caches: checkout.caches(), ..Self::of(checkout.folder()) }
     }
 
     /// Checks the result of a gate that ran there.
-    pub(super) fn checked(&self, ran: Ran) -> Ran {
+    pub(in crate::run) fn checked(&self, ran: Ran) -> Ran {
         match self.guarded {
             Some(guarded) => guarded.checked(ran),
             None => ran,
@@ -113,29 +113,29 @@ impl<'a> GateLocation<'a> {
     }
 
     /// With these files only to be read.
-    pub(super) fn guarding(self, guarded: &'a Guarded) -> Self {
+    pub(in crate::run) fn guarding(self, guarded: &'a Guarded) -> Self {
         Self { guarded: Some(guarded), ..self }
     }
 }
 
 /// A gate that is about to run: the same for the loop and for `ralph doctor`.
-pub(super) struct Judging<'a> {
-    pub(super) gate: &'a GateSpec,
-    pub(super) place: &'a GateLocation<'a>,
-    pub(super) environment: &'a [(OsString, OsString)],
-    pub(super) sandbox: &'a Sandbox,
-    pub(super) sandboxed: SandboxedCommand,
-    pub(super) watch: &'a Watch,
-    pub(super) mark: Mark,
-    pub(super) secrets: &'a Secrets,
+pub(in crate::run) struct Judging<'a> {
+    pub(in crate::run) gate: &'a GateSpec,
+    pub(in crate::run) place: &'a GateLocation<'a>,
+    pub(in crate::run) environment: &'a [(OsString, OsString)],
+    pub(in crate::run) sandbox: &'a Sandbox,
+    pub(in crate::run) sandboxed: SandboxedCommand,
+    pub(in crate::run) watch: &'a Watch,
+    pub(in crate::run) mark: Mark,
+    pub(in crate::run) secrets: &'a Secrets,
     /// Where what it prints is written.
-    pub(super) log: Option<&'a Path>,
-    pub(super) stop: watch::Receiver<Stop>,
+    pub(in crate::run) log: Option<&'a Path>,
+    pub(in crate::run) stop: watch::Receiver<Stop>,
 }
 
 impl Judging<'_> {
     /// Runs it to its end; what came to light about it beside its output.
-    pub(super) async fn run(mut self) -> (Ran, Vec<String>) {
+    pub(in crate::run) async fn run(mut self) -> (Ran, Vec<String>) {
         let wanted = self.stop.clone();
         let mut env = self.environment.to_vec();
         set(&mut env, "RALPH_GATE", &self.gate.name);
@@ -173,7 +173,7 @@ impl Judging<'_> {
 
 impl Ports {
     /// Runs a gate in `place`; what it prints goes to `log`.
-    pub(super) async fn gate(
+    pub(in crate::run) async fn gate(
         &self,
         slot: &SlotState,
         gate: &GateSpec,
@@ -236,7 +236,7 @@ fn judged(end: &ProcessEnd) -> (Verdict, Option<i32>, Option<String>) {
 }
 
 /// A gate's name as a part of a file name.
-pub(super) fn file_name(name: &str) -> String {
+pub(in crate::run) fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     name.chars().take(40).map(plain).collect()
 }

@@ -2,30 +2,24 @@
 
 use std::sync::PoisonError;
 
-use ralph_core::glob::any_meet;
 use ralph_core::records::{Attempt, AttemptEnd, Evidence, LogKind, Verdict};
 use ralph_core::run::{
-    CLASSES, Class, FinishedWork, Input, Picker, Port, SIGNAL, SameFailure, SlotId, Survey,
-    TaskBrief, Unsignaled, VERIFIER,
+    CLASSES, Class, FinishedWork, Input, Port, SIGNAL, SameFailure, Survey, TaskBrief, Unsignaled,
+    VERIFIER,
 };
-use ralph_core::task::{Actor, Refusal, Task};
+use ralph_core::task::{Actor, Task};
 use ralph_core::{AgentId, TaskId, Timestamp};
 
-use super::crash;
-use super::daily_cost::cost;
-use super::ports::{Answer, Failed, Ports};
-use super::slot_state::SlotState;
 use crate::clock::now;
-use crate::ports::{ClaimRequest, Filter, Store, StoreError};
+use crate::ports::{Filter, Store, StoreError};
 use crate::process::is_alive;
-
-/// How many ready tasks are searched for one that overlaps with no other.
-const LOOKED_AT: usize = 64;
-/// How many tasks an agent that picks for itself is shown.
-pub(super) const OFFERED: usize = 10;
+use crate::run::crash;
+use crate::run::daily_cost::cost;
+use crate::run::ports::{Answer, Failed, Ports};
+use crate::run::slot_state::SlotState;
 
 impl Ports {
-    pub(super) fn survey(&self, slot: &mut SlotState) -> Answer {
+    pub(in crate::run) fn survey(&self, slot: &mut SlotState) -> Answer {
         self.check_disk()?;
         self.store_file.check()?;
         self.looks(slot.id);
@@ -35,69 +29,10 @@ impl Ports {
             &self.setup.agent_ids,
             self.setup.branch_key().as_deref(),
         )?;
-        if let Some(survey) = self.survey_elsewhere(slot, &taken_back)? {
-            let survey = self.with_left(self.with_day(survey)?)?;
-            crash::point("surveyed");
-            return Ok(Input::Surveyed { slot: slot.id, survey });
-        }
-        // Before the store is taken: a claim takes the two in this order.
-        let touching = self.touching.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut store = self.store();
-        let apart = self.setup.work.pool.is_some();
-        let most = if apart { LOOKED_AT } else { OFFERED };
-        let mut peek = store.peek(&self.setup.work.scope, most, now())?;
-        let mut needs_merge = self.without_merges(store.as_mut(), &mut peek.claimable)?;
-        if peek.claimable.is_empty() && !needs_merge.is_empty() {
-            // Something behind them may be ready all the same.
-            peek = store.peek(&self.setup.work.scope, LOOKED_AT, now())?;
-            needs_merge = self.without_merges(store.as_mut(), &mut peek.claimable)?;
-        }
-        let counts = store.counts(&self.setup.work.scope)?;
-        let foreign = peek.claimed.iter().filter(|task| {
-            let holder = task.claim.as_ref().map(|claim| &claim.agent);
-            !holder.is_some_and(|holder| self.setup.agent_ids.contains(holder))
-        });
-        let foreign: Vec<&Task> = foreign.collect();
-        let survey = Survey {
-            counts,
-            claimable: match apart {
-                true => non_overlapping(&touching, slot.id, store.as_mut(), &peek.claimable)?.len()
-                    as u32,
-                false => u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX),
-            },
-            needs_merge,
-            foreign: foreign.len() as u64,
-            next_expiry: foreign
-                .iter()
-                .filter_map(|task| task.claim.as_ref())
-                .map(|claim| claim.lease_expires_at)
-                .min(),
-            taken_back,
-            absent: counts.total() == 0 && self.setup.policy.picker == Picker::Loop,
-            ..Survey::default()
-        };
-        drop(store);
+        let survey = Survey { taken_back, ..self.plan.survey(self, slot)? };
         let survey = self.with_left(self.with_day(survey)?)?;
         crash::point("surveyed");
         Ok(Input::Surveyed { slot: slot.id, survey })
-    }
-
-    /// The survey where the store does not have the plan: a file has it, or there is none.
-    fn survey_elsewhere(
-        &self,
-        slot: &mut SlotState,
-        taken_back: &[TaskId],
-    ) -> Result<Option<Survey>, Failed> {
-        let policy = &self.setup.policy;
-        Ok(match &self.setup.work.plan {
-            Some(plan) if policy.mode == "build" => {
-                Some(self.survey_plan(slot, plan, taken_back.to_vec())?)
-            }
-            _ if policy.by_iteration() => {
-                Some(Survey { claimable: 1, taken_back: taken_back.to_vec(), ..Survey::default() })
-            }
-            _ => None,
-        })
     }
 
     fn check_disk(&self) -> Result<(), Failed> {
@@ -114,67 +49,9 @@ impl Ports {
     }
 
     /// Claims the first ready task, or `only` that one.
-    pub(super) fn claim(&self, slot: &mut SlotState, only: Option<&TaskId>) -> Answer {
-        if self.setup.work.plan.is_some() {
-            self.looks(slot.id);
-            let answer = self.claim_in_plan(slot, only);
-            crash::point("claimed");
-            return answer;
-        }
-        let request = ClaimRequest {
-            agent: slot.agent.clone(),
-            task: only.cloned(),
-            scope: self.setup.work.scope.clone(),
-            lease: self.setup.ports.lease,
-        };
+    pub(in crate::run) fn claim(&self, slot: &mut SlotState, only: Option<&TaskId>) -> Answer {
         self.looks(slot.id);
-        let waits_for_merge = !self.dispatcher().merges().is_empty();
-        if self.setup.work.pool.is_some() || waits_for_merge {
-            return self.claim_apart(slot, only);
-        }
-        loop {
-            let attempt = self.new_attempt()?;
-            let mut store = self.store();
-            let task = match store.claim(&request, now()) {
-                Ok(claimed) => claimed.task,
-                Err(StoreError::Refused(
-                    Refusal::NothingReady { .. }
-                    | Refusal::NotClaimable { .. }
-                    | Refusal::Unknown { .. },
-                )) => {
-                    return Ok(Input::NothingToClaim { slot: slot.id });
-                }
-                Err(error) => return Err(error.into()),
-            };
-            crash::point("claimed");
-            let task = brief(store.as_mut(), &task, attempt)?;
-            drop(store);
-            if !self.exceeds_task_budget(slot, &task)? {
-                return Ok(Input::Claimed { slot: slot.id, task: Box::new(task) });
-            }
-        }
-    }
-
-    /// Claims the first ready task that waits for no merge, and is about other files than those that are being
-    /// worked on.
-    fn claim_apart(&self, slot: &mut SlotState, only: Option<&TaskId>) -> Answer {
-        let mut touching = self.touching.lock().unwrap_or_else(PoisonError::into_inner);
-        let ready = {
-            let mut store = self.store();
-            let mut peek = store.peek(&self.setup.work.scope, LOOKED_AT, now())?;
-            self.without_merges(store.as_mut(), &mut peek.claimable)?;
-            non_overlapping(&touching, slot.id, store.as_mut(), &peek.claimable)?
-        };
-        let wanted = |(id, _): &(TaskId, _)| only.is_none_or(|only| only == id);
-        for (id, touches) in ready.into_iter().filter(wanted) {
-            let Some(task) = self.claim_task(slot, &id)? else { continue };
-            crash::point("claimed");
-            if !self.exceeds_task_budget(slot, &task)? {
-                touching[slot.id as usize] = touches;
-                return Ok(Input::Claimed { slot: slot.id, task: Box::new(task) });
-            }
-        }
-        Ok(Input::NothingToClaim { slot: slot.id })
+        self.plan.claim(self, slot, only)
     }
 
     /// The slot's task is about these files.
@@ -184,7 +61,7 @@ impl Ports {
     }
 
     /// A task whose earlier attempts used up its budget waits for the user, and nothing is started.
-    pub(super) fn exceeds_task_budget(
+    pub(in crate::run) fn exceeds_task_budget(
         &self,
         slot: &mut SlotState,
         task: &TaskBrief,
@@ -201,47 +78,11 @@ impl Ports {
         self.notice(format!("{} is waiting for you: {reason}", task.id));
         Ok(true)
     }
-
-    pub(super) fn peek(&self, slot: &mut SlotState) -> Answer {
-        if self.setup.policy.by_iteration() {
-            return Ok(Input::Peeked { slot: slot.id, offered: 0, about: self.about(slot) });
-        }
-        let mut peek = self.store().peek(&self.setup.work.scope, OFFERED, now())?;
-        self.without_merges(self.store().as_mut(), &mut peek.claimable)?;
-        let offered = u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX);
-        slot.peek = Some(peek);
-        Ok(Input::Peeked { slot: slot.id, offered, about: None })
-    }
-}
-
-/// The ready tasks that overlap with no other slot, each with the files it is about: those it names itself, or
-/// else those that its last attempt changed.
-fn non_overlapping(
-    touching: &[Vec<String>],
-    slot: SlotId,
-    store: &mut dyn Store,
-    ready: &[Task],
-) -> Result<Vec<(TaskId, Vec<String>)>, StoreError> {
-    let mut found = Vec::new();
-    for task in ready {
-        let mut touches = task.touches.clone();
-        if touches.is_empty() && task.generation > 0 {
-            let attempts = store.attempts(&task.id)?;
-            let last = attempts.iter().rev().find_map(|attempt| attempt.end.as_ref());
-            let files = last.map(|end| end.changed.files.iter().map(|file| file.path.clone()));
-            touches = files.into_iter().flatten().map(|path| format!("/{path}")).collect();
-        }
-        let others = touching.iter().enumerate().filter(|(other, _)| *other != slot as usize);
-        if !others.into_iter().any(|(_, other)| any_meet(other, &touches)) {
-            found.push((task.id.clone(), touches));
-        }
-    }
-    Ok(found)
 }
 
 /// Releases the claims of dead runs on this machine. `alive` need not be checked. Tasks in the worktree of
 /// another branch are left to the run there: see [`is_here`].
-pub(super) fn take_back_dead_claims(
+pub(in crate::run) fn take_back_dead_claims(
     store: &mut dyn Store,
     alive: &[AgentId],
     branch: Option<&str>,
@@ -266,14 +107,14 @@ pub(super) fn take_back_dead_claims(
 
 /// Whether what an interrupted run did about a task is in this worktree. A task of a branch plan is worked
 /// on in the worktree of its branch, and the store names it by the plan and the branch.
-pub(super) fn is_here(task: &Task, branch: Option<&str>) -> bool {
+pub(in crate::run) fn is_here(task: &Task, branch: Option<&str>) -> bool {
     let own = task.branch.as_ref().zip(task.reference.as_ref());
     let own = own.filter(|(branch, key)| key.ends_with(&format!("#{branch}")));
     own.map(|(_, key)| key.as_str()) == branch
 }
 
 /// What the loop needs to know of a task that it holds.
-pub(super) fn brief(
+pub(in crate::run) fn brief(
     store: &mut dyn Store,
     task: &Task,
     attempt: ralph_core::ids::AttemptId,

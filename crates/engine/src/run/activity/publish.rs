@@ -16,19 +16,19 @@ use ralph_core::view::report::Total;
 use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
-use super::ports::Ports;
 use crate::ports::{Filter, GitError, Scope, Store, StoreError};
 use crate::process::{CommandSpec, Stop, capture};
 use crate::publishing::{Outlet, PublishSetup, Trouble, decided, published};
+use crate::run::ports::Ports;
 use crate::sandbox::ProgramKind;
 use crate::vcs::git::Git;
 use crate::vcs::upstream::commit_of;
 
 /// What the pushes of a run share.
 #[derive(Debug)]
-pub(super) struct Publisher {
+pub(in crate::run) struct Publisher {
     /// Ends what is under way.
-    pub(super) stop: watch::Sender<Stop>,
+    pub(in crate::run) stop: watch::Sender<Stop>,
     /// What went wrong, each reported once.
     reported: Mutex<HashSet<String>>,
     /// One push at a time: two of the same branch would be in each other's way.
@@ -50,7 +50,7 @@ impl Default for Publisher {
 
 impl Ports {
     /// Publishes at the end of the run, and sends the result to the loop.
-    pub(super) fn publish(&self) -> Vec<Effect> {
+    pub(in crate::run) fn publish(&self) -> Vec<Effect> {
         let branch = self.home.base().branch.unwrap_or_default();
         let act = || {
             self.publish_left_over(&branch);
@@ -65,7 +65,7 @@ impl Ports {
     }
 
     /// Pushes the accepted commit, if configured. The next iteration that passes retries a failed push.
-    pub(super) fn push_settled(&self, settlement: &Settlement) {
+    pub(in crate::run) fn push_settled(&self, settlement: &Settlement) {
         let wanted = self.setup.policy.publish.is_some_and(|wanted| wanted.auto_push);
         let (Some(setup), true) = (&self.setup.publish, wanted) else { return };
         if settlement.class != Class::Done || *self.publisher.stop.borrow() != Stop::Go {
@@ -131,10 +131,7 @@ impl Ports {
         let Some(setup) = &self.setup.publish else {
             return Publication::blank(PublishEnd::Nothing, branch);
         };
-        let scope = match &self.setup.work.plan {
-            Some(plan) => Scope::Plan(plan.key()),
-            None => self.setup.work.scope.clone(),
-        };
+        let scope = self.plan.scope(&self.setup).unwrap_or(Scope::All);
         self.publish_branch(setup, branch, &scope)
     }
 
@@ -190,7 +187,7 @@ impl Ports {
     }
 
     /// One at a time: two pushes of the same branch would be in each other's way.
-    pub(super) fn with_outlet<T>(
+    pub(in crate::run) fn with_outlet<T>(
         &self,
         setup: &PublishSetup,
         act: impl FnOnce(&Outlet<'_>) -> T,

@@ -2,6 +2,15 @@
 //! loop itself and continues with its effects, because every switch between threads is noticeable when sessions are
 //! short.
 
+pub(in crate::run) mod integrate;
+pub(in crate::run) mod judge;
+pub(in crate::run) mod publish;
+mod review;
+pub(in crate::run) mod session;
+mod settle;
+pub(in crate::run) mod survey;
+mod verify;
+
 use std::sync::Arc;
 
 use ralph_core::AgentId;
@@ -9,19 +18,19 @@ use ralph_core::TaskId;
 use ralph_core::run::{Effect, Port, SlotId, Stopping};
 use ralph_core::task::Actor;
 
-use super::ports::{Answer, Failed, Ports};
-use super::session::Job;
-use super::slot_state::SlotState;
 use crate::clock::now;
 use crate::ports::StoreError;
 use crate::process::Stop;
+use crate::run::activity::session::Job;
+use crate::run::ports::{Answer, Failed, Ports};
+use crate::run::slot_state::SlotState;
 
 /// An activity that ends with an answer and may wait for files, git and the store meanwhile.
 type Work = Box<dyn FnOnce(&Arc<Ports>) -> Vec<Effect> + Send>;
 
 impl Ports {
     /// Starts an effect. `Finish` is the dispatcher's own.
-    pub(super) fn start(self: &Arc<Self>, effect: Effect) {
+    pub(in crate::run) fn start(self: &Arc<Self>, effect: Effect) {
         if let Some(work) = self.begin(effect) {
             let ports = Arc::clone(self);
             self.tasks().spawn_blocking(move || ports.go_on(work));
@@ -51,7 +60,7 @@ impl Ports {
                 return self.activity(slot, move |ports, slot| ports.claim(slot, only.as_ref()));
             }
             Effect::Peek { slot } => {
-                return self.activity(slot, |ports, slot| ports.peek(slot));
+                return self.activity(slot, |ports, slot| ports.plan.peek(ports, slot));
             }
             Effect::RunSession { slot, iteration, task, model, overridden, raised } => {
                 let task = task.map(|task| *task);
@@ -174,7 +183,7 @@ impl Ports {
 }
 
 /// A panic in an effect is a failure of its port: the loop must learn of it, or it would wait forever.
-pub(super) fn catch_panic<T>(
+pub(in crate::run) fn catch_panic<T>(
     port: Port,
     act: impl FnOnce() -> Result<T, Failed>,
 ) -> Result<T, Failed> {

@@ -17,19 +17,19 @@ use ralph_core::run::{
 use ralph_core::task::{Counts, Refusal, Status};
 use ralph_core::{TaskId, Timestamp};
 
-use super::crash;
-use super::daily_cost::UnattributedCost;
-use super::ports::{Answer, Failed, Ports};
-use super::slot_state::{Failure, SlotState};
-use super::workspace::Workspace;
 use crate::clock::now;
-use crate::ports::{Candidate, GitError, Scope, StoreError};
+use crate::ports::{Candidate, GitError, StoreError};
+use crate::run::crash;
+use crate::run::daily_cost::UnattributedCost;
+use crate::run::ports::{Answer, Failed, Ports};
+use crate::run::slot_state::{Failure, SlotState};
+use crate::run::workspace::Workspace;
 
 /// How much of a reason the store keeps.
 const KEPT_REASON: usize = 8_000;
 
 impl Ports {
-    pub(super) fn settle(
+    pub(in crate::run) fn settle(
         self: &Arc<Self>,
         slot: &mut SlotState,
         settlement: &Settlement,
@@ -40,9 +40,7 @@ impl Ports {
         self.known_spent();
         self.write_evidence(slot, settlement, &candidate)?;
         crash::point("evidence-written");
-        let plan_before = self.plan_text();
-        self.settle_plan(slot, settlement)?;
-        let plan_after = self.plan_text();
+        let edit = self.plan.record(self, slot, settlement)?;
         crash::point("plan-written");
         let (mut commit, mut saved) = (None, None);
         let mut tree = candidate.tree.clone();
@@ -64,7 +62,7 @@ impl Ports {
         if let Some(plan) = &settlement.commit {
             let (candidate, outside) = self.only_the_plan(slot, candidate.clone())?;
             saved = outside;
-            let candidate = self.with_plan(slot, candidate)?;
+            let candidate = self.plan.with_outcome(self, slot, candidate)?;
             tree.clone_from(&candidate.tree);
             crash::point("before-commit");
             let body = self.with_why(slot, settlement, &plan.body);
@@ -78,11 +76,8 @@ impl Ports {
                 }
                 Err(error @ GitError::Hook { .. }) => {
                     // The plan says nothing yet of what was not committed.
-                    if let (Some(plan), Some(after), Some(before)) =
-                        (&self.setup.work.plan, &plan_after, &plan_before)
-                    {
-                        plan.take_back(after, before)?;
-                        slot.plan_written = false;
+                    if let Some(edit) = &edit {
+                        self.plan.take_back(slot, edit)?;
                     }
                     return Ok(self.hook_refused(slot, &error));
                 }
@@ -144,8 +139,7 @@ impl Ports {
         for warning in workspace.vcs.warnings() {
             self.notice(warning);
         }
-        self.plan_settled(slot, settlement);
-        self.take_in_new_boxes();
+        self.plan.settled(self, slot, settlement);
         let counts = self.counts();
         self.keep_failure(slot, settlement);
         self.leave(slot, settlement.land || settlement.put_back);
@@ -179,35 +173,19 @@ impl Ports {
         }
     }
 
-    /// The text of the plan file, where there is one that can be read.
-    fn plan_text(&self) -> Option<String> {
-        Some(self.setup.work.plan.as_ref()?.read().ok()??.text)
-    }
-
     /// A commit hook that fails is a gate that fails: sessions can fix what it says.
-    pub(super) fn hook_refused(&self, slot: &mut SlotState, error: &GitError) -> Input {
-        let gate = GateReport {
-            name: COMMIT_HOOK.to_owned(),
-            verdict: Verdict::Fail,
-            exit_code: None,
-            duration_ms: 0,
-            digest: error.to_string(),
-            log: None,
-        };
+    pub(in crate::run) fn hook_refused(&self, slot: &mut SlotState, error: &GitError) -> Input {
+        let gate = GateReport::of_check(COMMIT_HOOK, Verdict::Fail, error.to_string());
         slot.gates.push(gate.clone());
         Input::HookRefused { slot: slot.id, gate }
     }
 
     /// The state of the plan; `None` when that cannot be read.
     fn counts(&self) -> Option<Counts> {
-        if self.setup.policy.mode != "build" {
-            return Some(Counts::default());
+        match self.plan.scope(&self.setup) {
+            Some(scope) => self.store().counts(&scope).ok(),
+            None => Some(Counts::default()),
         }
-        let scope = match &self.setup.work.plan {
-            Some(plan) => Scope::Plan(plan.key()),
-            None => self.setup.work.scope.clone(),
-        };
-        self.store().counts(&scope).ok()
     }
 
     /// What no attempt took on is remembered for the budget of the day.
@@ -276,7 +254,7 @@ impl Ports {
     }
 
     /// What the gates said of a tree, as evidence about a task.
-    pub(super) fn write_evidence_of(
+    pub(in crate::run) fn write_evidence_of(
         &self,
         slot: &mut SlotState,
         task: &TaskBrief,

@@ -6,14 +6,14 @@ use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::setup::Setup;
 use crate::ports::Vcs;
 use crate::project::Project;
+use crate::run::setup::Setup;
 use crate::untrusted::{SMALL, read_named};
 
 /// These inputs at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct JudgingInputs {
+pub(in crate::run) struct JudgingInputs {
     /// Each file, and what it says that matters here.
     relevant_text: Vec<(String, String)>,
     /// The ignored files that a checkout gets, and their content as a number.
@@ -35,7 +35,7 @@ fn outside(path: &Path) -> Option<Outside> {
 
 impl JudgingInputs {
     /// As they are now. What cannot be read says nothing.
-    pub(super) fn of(setup: &Setup, project: &Project, vcs: &dyn Vcs) -> Self {
+    pub(in crate::run) fn of(setup: &Setup, project: &Project, vcs: &dyn Vcs) -> Self {
         let (mut relevant_text, mut files) = (Vec::new(), Vec::new());
         let mut note = |name: String, path: &Path, says: fn(&str) -> String| {
             files.push((path.to_owned(), outside(path)));
@@ -62,12 +62,12 @@ impl JudgingInputs {
     }
 
     /// Whether a session had git look for objects elsewhere: what it commits would be missing in every other clone.
-    pub(super) fn borrows_objects(&self, project: &Project) -> bool {
+    pub(in crate::run) fn borrows_objects(&self, project: &Project) -> bool {
         borrowed(project) != self.borrowed
     }
 
     /// The differences, in words. Untouched files are not read again.
-    pub(super) fn changed_in(
+    pub(in crate::run) fn changed_in(
         &self,
         setup: &Setup,
         project: &Project,

@@ -10,15 +10,15 @@ use ralph_core::agent::{EndClass, ProcessEnd, SessionEnd, Verdict};
 use ralph_core::attempt::prompt::Work;
 use ralph_core::run::{Input, Port, TaskBrief, VerifierReport};
 
-use super::crash;
-use super::judge::{blocking, remove_checkout};
-use super::ports::{Answer, Failed, Ports};
-use super::sandboxed::session_binds;
-use super::session::Played;
-use super::setup::AgentProgram;
-use super::slot_state::SlotState;
 use crate::agents::{PromptBy, SessionSpec};
 use crate::ports::{Candidate, Checkout};
+use crate::run::activity::judge::{blocking, remove_checkout};
+use crate::run::activity::session::Played;
+use crate::run::crash;
+use crate::run::ports::{Answer, Failed, Ports};
+use crate::run::sandboxed::session_binds;
+use crate::run::setup::AgentProgram;
+use crate::run::slot_state::SlotState;
 use crate::sandbox::ProgramKind;
 use crate::socket::{Requests, SessionIdentity, SessionSocket};
 
@@ -29,7 +29,7 @@ const DIFF: usize = 256 << 10;
 
 impl Ports {
     /// Runs the verifier on the candidate and notifies the loop.
-    pub(super) async fn verify(
+    pub(in crate::run) async fn verify(
         self: Arc<Self>,
         mut slot: Box<SlotState>,
         tasks: Vec<TaskBrief>,
