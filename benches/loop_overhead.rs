@@ -43,7 +43,7 @@ use ralph_engine::clock;
 use ralph_engine::context::FeatureTexts;
 use ralph_engine::entropy::Ids;
 use ralph_engine::ports::{
-    Candidate, Checkout, GitError, KeepSaves, RunBase, Saved, Scope, Store, Vcs,
+    Candidate, Checkout, GitError, KeepSaves, RunBase, Saved, Scope, Store, SystemClock, Vcs,
 };
 use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
@@ -168,6 +168,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
     let store_path = project.ralph_dir().join("progress.db");
     let opened = store_path.clone();
     let mut ids = Ids::new(Some(7));
+    let sandbox = Arc::new(no_sandbox(&project));
     Setup {
         policy: policy(),
         run: ids.run().unwrap(),
@@ -224,7 +225,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
             sandboxed_environment: vec![],
             verifier: None,
         },
-        sandbox: Arc::new(no_sandbox(&project)),
+        sandbox: Arc::clone(&sandbox),
         files: FileSetup {
             lock: WorktreeLock::take(&project.ralph_dir()).unwrap(),
             logs: RunLogs::create(&repo.join(".ralph/logs"), clock::now()).unwrap(),
@@ -249,6 +250,8 @@ fn setup(repo: &Path, program: &Path) -> Setup {
             }),
             store_path,
             lease: Lease::DEFAULT,
+            clock: Arc::new(SystemClock),
+            programs: sandbox,
             vcs: Arc::new(Changing::default()),
             handler: Arc::new(Nobody),
             peek_text: Arc::new(|_| String::new()),

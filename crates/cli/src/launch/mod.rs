@@ -52,7 +52,7 @@ use ralph_core::view::Reporter;
 use ralph_core::{FeatureName, Lease, TaskId};
 use ralph_engine::clock;
 use ralph_engine::plan_file::PlanFile;
-use ralph_engine::ports::{KeepSaves, Peek, Scope, Store, StoreError};
+use ralph_engine::ports::{KeepSaves, Peek, Scope, Store, StoreError, SystemClock};
 use ralph_engine::process::Watch;
 use ralph_engine::process::room_for_files;
 use ralph_engine::project::Project;
@@ -488,7 +488,7 @@ fn assemble(
             sandboxed_environment: agent::sandboxed_environment(context.environment, &config),
             verifier: ready.verifier.map(ResolvedAgent::program),
         },
-        sandbox: sandboxed.sandbox,
+        sandbox: Arc::clone(&sandboxed.sandbox),
         files: FileSetup {
             lock,
             keep_raw: config.get(key::LOGS_RAW),
@@ -507,6 +507,8 @@ fn assemble(
             }),
             store_path,
             lease: Lease::DEFAULT,
+            clock: Arc::new(SystemClock),
+            programs: sandboxed.sandbox,
             vcs: Arc::new(vcs),
             handler: Arc::new(handler),
             peek_text: Arc::new(peek_text),

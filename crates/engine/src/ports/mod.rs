@@ -1,13 +1,17 @@
 //! The traits at the seams. Each says in its documentation what an implementation must and must not
 //! do; the conformance suites in `tests/` hold every implementation to it.
 
+mod clock;
 mod forge;
 mod jail;
+mod programs;
 mod store;
 mod vcs;
 
+pub use clock::{Clock, SystemClock};
 pub use forge::{Forge, ForgeError, Link, ManualSteps, Published, PullRequest, Survey};
 pub use jail::{Bind, HookEnd, HookSandbox, Jail};
+pub use programs::{Program, Programs, Ran};
 pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
     SyncReport,

@@ -13,7 +13,6 @@ use ralph_core::view::sessions::sessions;
 use super::journal;
 use super::ports::{Failed, Ports};
 use super::run_files::RunLogs;
-use crate::clock::now;
 
 /// A session whose cost may be in no attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +33,7 @@ impl Ports {
         if self.setup.policy.budget.day_micro_usd == 0 {
             return Ok(survey);
         }
-        let today = now().day_began();
+        let today = self.now().day_began();
         let attempts = self.store().history(today)?;
         let day_micro_usd = spent(&attempts, &self.unattributed(), today);
         Ok(Survey { day_micro_usd, ..survey })

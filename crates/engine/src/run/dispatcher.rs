@@ -44,10 +44,9 @@ use super::setup::Setup;
 use super::slot_state::SlotState;
 use super::state_file::Writer;
 use super::watch::StoreWatch;
-use crate::clock::now;
 use crate::feed::Feed;
 use crate::interrupts::{Interrupt, Interrupts};
-use crate::ports::{GitError, Store, StoreError};
+use crate::ports::{Clock, GitError, Store, StoreError};
 use crate::process;
 use crate::socket::{ControlSocket, SocketDir, SocketDirError, SocketError};
 
@@ -126,13 +125,14 @@ async fn run_inside(
     };
     let (display, display_thread) = Display::start(reporters, setup.files.secrets.clone());
 
-    let earlier = spent_before(store.as_mut())?;
+    let earlier = spent_before(store.as_mut(), setup.ports.clock.now())?;
     let begin = begin(&setup, &base, earlier);
     // Before anything else: a run that is killed at its first step keeps its limits, too.
     state_file.begin(&setup.policy, &begin).map_err(io("the record of the run"))?;
     let dispatcher = Dispatcher {
         state: RunState::new(setup.policy.clone()),
         slots: vec![],
+        clock: Arc::clone(&setup.ports.clock),
         run: setup.run.clone(),
         secrets: setup.files.secrets.clone(),
         seq: 0,
@@ -203,8 +203,8 @@ pub struct Ended {
 }
 
 /// What recent runs spent, to forecast this one.
-fn spent_before(store: &mut dyn Store) -> Result<Spent, StoreError> {
-    let since = Timestamp::from_millis(now().as_millis().saturating_sub(LATELY_MS));
+fn spent_before(store: &mut dyn Store, now: Timestamp) -> Result<Spent, StoreError> {
+    let since = Timestamp::from_millis(now.as_millis().saturating_sub(LATELY_MS));
     Ok(Total::of(&store.history(since)?).spent())
 }
 
@@ -234,7 +234,7 @@ fn begin(setup: &Setup, base: &crate::ports::RunBase, earlier: Spent) -> Input {
 fn register(setup: &Setup, store: &mut dyn Store) -> Result<(), StoreError> {
     let me = process::liveness();
     for agent in &setup.agent_ids {
-        store.register_agent(agent, Some(&me), now())?;
+        store.register_agent(agent, Some(&me), setup.ports.clock.now())?;
     }
     Ok(())
 }
@@ -244,7 +244,7 @@ fn leave(ports: &Ports) {
     let mut store = ports.store();
     for agent in &ports.setup.agent_ids {
         let by = Actor::Agent(agent.clone(), None);
-        let _ = store.deregister_agent(agent, &by, now());
+        let _ = store.deregister_agent(agent, &by, ports.now());
     }
 }
 
@@ -264,7 +264,7 @@ pub(super) fn record(ports: &Ports) {
     let text = {
         let mut dispatcher = ports.dispatcher();
         dispatcher.unsaved = false;
-        writer.text(&dispatcher.state, now())
+        writer.text(&dispatcher.state, ports.now())
     };
     if let Err(error) = text.and_then(|text| writer.record.write(&text)) {
         ports.notice(format!("{} cannot be written: {error}", writer.record.copy.display()));
@@ -276,6 +276,7 @@ pub(super) struct Dispatcher {
     state: RunState,
     /// The state of each slot; absent while an activity has it.
     pub(super) slots: Vec<Option<Box<SlotState>>>,
+    clock: Arc<dyn Clock>,
     run: RunId,
     secrets: Secrets,
     seq: u64,
@@ -305,7 +306,7 @@ impl Dispatcher {
         if self.outcome.is_some() {
             return next;
         }
-        let at = now();
+        let at = self.clock.now();
         let step = decide(&self.state, input, at);
         let events: Vec<RunEvent> = step
             .facts

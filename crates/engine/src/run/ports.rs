@@ -4,11 +4,12 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use ralph_core::ids::AttemptId;
 use ralph_core::run::{Effect, Input, Notice, Port, SlotId};
 use ralph_core::task::Generation;
-use ralph_core::{AgentId, TaskId};
+use ralph_core::{AgentId, TaskId, Timestamp};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -154,7 +155,7 @@ impl Ports {
             slots.map(|(agent, id)| Some(SlotState::new(id, agent, &home))).collect();
         let logs =
             setup.files.logs.folder.parent().filter(|_| setup.policy.budget.day_micro_usd > 0);
-        let today = crate::clock::now().day_began();
+        let today = setup.ports.clock.now().day_began();
         let unattributed = logs.map(|logs| sessions_before(logs, today)).unwrap_or_default();
         Arc::new(Self {
             plan: source(&setup),
@@ -180,6 +181,17 @@ impl Ports {
             stops_looking: Arc::default(),
             setup,
         })
+    }
+
+    /// The time of the run.
+    pub(super) fn now(&self) -> Timestamp {
+        self.setup.ports.clock.now()
+    }
+
+    /// Waits as long as that.
+    pub(super) async fn sleep(&self, time: Duration) {
+        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.setup.ports.clock.sleep_until(self.now().plus_millis(millis)).await;
     }
 
     /// The store. Calls take microseconds; while holding it, do not wait for anything else.

@@ -40,7 +40,7 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
     if setup.work.pool.is_none() {
         save_unfinished(setup, store, &base, &cut_off)?;
     }
-    let taken = take_back_dead_claims(store, &[], branch.as_deref())?;
+    let taken = take_back_dead_claims(store, &[], branch.as_deref(), setup.ports.clock.now())?;
     if !taken.is_empty() {
         crash::point("claims-taken-back");
         setup.notices.push(Notice::ClaimsTakenBack { tasks: taken });

@@ -6,13 +6,12 @@ use std::path::PathBuf;
 
 use ralph_core::agent::ProcessEnd;
 use ralph_core::run::Port;
-use tokio::sync::watch;
 
 use super::ports::{Failed, Ports};
 use super::workspace::Workspace;
 use crate::agents::{Permissions, PromptBy, SessionSpec, script};
-use crate::ports::Bind;
-use crate::process::{CommandSpec, Ended, Listener, Mark, Stop, Watch, supervise};
+use crate::ports::{Bind, Program, Programs, Ran};
+use crate::process::{Ended, Listener, supervise};
 use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand, Wrapped, is_fleeting};
 use crate::socket::SessionSocket;
 
@@ -49,16 +48,14 @@ impl Ports {
         is_there.then(|| bind(plan.path()))
     }
 
-    /// Runs a program of a session or a judge to its end, in the sandbox.
-    pub(super) async fn run_in_sandbox(
-        &self,
-        program: (&CommandSpec, &SandboxedCommand),
-        watched: (&Watch, &Mark, watch::Receiver<Stop>),
-        listener: &mut dyn Listener,
-        raw: Option<&mut (dyn Write + Send)>,
+    /// Runs a program of a session or a judge to its end.
+    pub(super) async fn run_program<'a>(
+        &'a self,
+        program: Program<'a>,
+        listener: &'a mut dyn Listener,
+        raw: Option<&'a mut (dyn Write + Send)>,
     ) -> Ended {
-        let (ended, findings) =
-            run_sandboxed(&self.setup.sandbox, program, watched, listener, raw).await;
+        let (ended, findings) = self.setup.ports.programs.run(program, listener, raw).await;
         for text in findings {
             self.notice(text);
         }
@@ -107,34 +104,38 @@ fn findings(sandboxed: &Wrapped) -> Vec<String> {
     found
 }
 
-/// Runs a program to its end in a sandbox; returns findings about it besides its output.
-pub(super) async fn run_sandboxed(
-    sandbox: &Sandbox,
-    (command, sandboxed): (&CommandSpec, &SandboxedCommand),
-    (watch, mark, stop): (&Watch, &Mark, watch::Receiver<Stop>),
-    listener: &mut dyn Listener,
-    mut raw: Option<&mut (dyn Write + Send)>,
-) -> (Ended, Vec<String>) {
-    let mut found = Vec::new();
-    let mut again = TRIES;
-    loop {
-        again -= 1;
-        let in_sandbox = match sandbox.wrap(command.clone(), sandboxed) {
-            Ok(in_sandbox) => in_sandbox,
-            Err(error) => {
-                let ended = Ended::never_ran(format!("the sandbox could not be created: {error}"));
-                return (ended, found);
+impl Programs for Sandbox {
+    fn run<'a>(
+        &'a self,
+        program: Program<'a>,
+        listener: &'a mut dyn Listener,
+        mut raw: Option<&'a mut (dyn Write + Send)>,
+    ) -> Ran<'a> {
+        let Program { command, sandboxed, watch, mark, stop } = program;
+        Box::pin(async move {
+            let mut found = Vec::new();
+            let mut again = TRIES;
+            loop {
+                again -= 1;
+                let in_sandbox = match self.wrap(command.clone(), sandboxed) {
+                    Ok(in_sandbox) => in_sandbox,
+                    Err(error) => {
+                        let why = format!("the sandbox could not be created: {error}");
+                        return (Ended::never_ran(why), found);
+                    }
+                };
+                let written = raw.as_mut().map(|raw| &mut **raw as &mut (dyn Write + Send));
+                let command = &in_sandbox.command;
+                let ended = supervise(command, watch, mark, listener, written, stop.clone());
+                let ended = in_sandbox.program_end(ended.await);
+                found.extend(findings(&in_sandbox));
+                // A path that should be hidden may have been removed at that moment.
+                match &ended.end {
+                    ProcessEnd::NotStarted { error } if again > 0 && is_fleeting(error) => {}
+                    _ => return (ended, found),
+                }
             }
-        };
-        let written = raw.as_mut().map(|raw| &mut **raw as &mut (dyn Write + Send));
-        let ended = supervise(&in_sandbox.command, watch, mark, listener, written, stop.clone());
-        let ended = in_sandbox.program_end(ended.await);
-        found.extend(findings(&in_sandbox));
-        // A path that should be hidden may have been removed at that moment.
-        match &ended.end {
-            ProcessEnd::NotStarted { error } if again > 0 && is_fleeting(error) => {}
-            _ => return (ended, found),
-        }
+        })
     }
 }
 

@@ -15,7 +15,7 @@ use ralph_core::run::{Notice, Policy, Resume};
 use crate::agents::Agent;
 use crate::entropy::Ids;
 use crate::plan_file::PlanFile;
-use crate::ports::{KeepSaves, Peek, Scope, Store, Vcs};
+use crate::ports::{Clock, KeepSaves, Peek, Programs, Scope, Store, Vcs};
 use crate::process::Watch;
 use crate::project::Project;
 use crate::publishing::PublishSetup;
@@ -225,6 +225,9 @@ pub struct PortSetup {
     pub store_path: PathBuf,
     /// How long a claim holds without being renewed.
     pub lease: Lease,
+    pub clock: Arc<dyn Clock>,
+    /// Runs sessions and gates.
+    pub programs: Arc<dyn Programs>,
     /// Version control.
     pub vcs: Arc<dyn Vcs>,
     /// Who answers requests from inside sessions.

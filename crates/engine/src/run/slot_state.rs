@@ -12,7 +12,6 @@ use ralph_core::{AgentId, TaskId, Timestamp};
 
 use super::ports::Failed;
 use super::workspace::Workspace;
-use crate::clock::now;
 use crate::plan_file::{Requested, SyncedPlan};
 use crate::ports::{Candidate, Peek};
 use crate::trust::SessionWatch;
@@ -126,9 +125,9 @@ impl SlotState {
     }
 
     /// Its next session is about to begin.
-    pub(super) fn begin(&mut self, iteration: u32, task: Option<&TaskBrief>) {
+    pub(super) fn begin(&mut self, iteration: u32, task: Option<&TaskBrief>, now: Timestamp) {
         self.iteration = iteration;
-        self.since = now();
+        self.since = now;
         self.task = task.cloned();
         self.held.clear();
         self.candidate = None;

@@ -12,7 +12,6 @@ use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
 use super::ports::Ports;
-use crate::clock::now;
 use crate::ports::Filter;
 
 /// Changes that come together are looked at together.
@@ -42,9 +41,7 @@ impl Ports {
         let waker = tokio::spawn(async move {
             let time = async {
                 match at {
-                    Some(at) => {
-                        tokio::time::sleep(Duration::from_millis(at.millis_since(now()))).await;
-                    }
+                    Some(at) => ports.setup.ports.clock.sleep_until(at).await,
                     None => std::future::pending().await,
                 }
             };
@@ -119,7 +116,7 @@ impl Ports {
                 let Some(claim) = task.claim.clone() else { continue };
                 if renew {
                     let by = Actor::Agent(agent.clone(), Some(claim.generation));
-                    let _ = store.renew(&task.id, self.setup.ports.lease, &by, now());
+                    let _ = store.renew(&task.id, self.setup.ports.lease, &by, self.now());
                 }
                 held.push((task.id, claim.generation));
             }

@@ -15,7 +15,6 @@ use ralph_core::run::{
 };
 use ralph_core::task::{Actor, Status};
 
-use crate::clock::now;
 use crate::ports::{Candidate, GitError, RunBase, Saved, Store, StoreError, Vcs};
 use crate::project::Project;
 use crate::run::RunError;
@@ -425,7 +424,7 @@ pub(in crate::run) fn recover(
             let by = Actor::Agent(attempt.agent.clone(), Some(attempt.generation));
             let tip = pool.trunk.tip()?;
             let result = serde_json::json!({ "commit": tip }).to_string();
-            match store.done(task, Some(&result), &by, now()) {
+            match store.done(task, Some(&result), &by, setup.ports.clock.now()) {
                 Ok(()) => reported.push(format!(
                     "{task} is done: its work landed before the last run was interrupted"
                 )),

@@ -18,7 +18,6 @@ use ralph_core::TaskId;
 use ralph_core::run::{Effect, Port, SlotId, Stopping};
 use ralph_core::task::Actor;
 
-use crate::clock::now;
 use crate::ports::StoreError;
 use crate::process::Stop;
 use crate::run::activity::session::Job;
@@ -113,12 +112,12 @@ impl Ports {
             }
             Effect::HoldTask { task } => {
                 self.spawn_detached(move |ports| {
-                    ports.store().hold(&task, &Actor::User(by_control()), now())
+                    ports.store().hold(&task, &Actor::User(by_control()), ports.now())
                 });
             }
             Effect::ResetTask { task } => {
                 self.spawn_detached(move |ports| {
-                    ports.store().reset(&task, &Actor::User(by_control()), now())
+                    ports.store().reset(&task, &Actor::User(by_control()), ports.now())
                 });
             }
             Effect::Wake { slot, at, on_change } => self.wake_later(slot, at, on_change),
@@ -174,7 +173,7 @@ impl Ports {
         let by = Actor::Agent(self.agent_id(slot).clone(), None);
         let held = self.store().get(task)?;
         self.mark_released(task, held.generation);
-        match self.store().release(task, &by, now()) {
+        match self.store().release(task, &by, self.now()) {
             // Another process has it, or it is finished: there is nothing to give back.
             Err(StoreError::Refused(_)) => Ok(()),
             other => other,

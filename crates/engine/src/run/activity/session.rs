@@ -18,8 +18,7 @@ use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
 use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
-use crate::clock::now;
-use crate::ports::{HEARTBEAT, Vcs};
+use crate::ports::{HEARTBEAT, Program, Vcs};
 use crate::process::{LineEffect, Listener, Mark, Stop};
 use crate::quota::RAW_LOG;
 use crate::run::activity::catch_panic;
@@ -68,7 +67,7 @@ impl Ports {
         mut slot: Box<SlotState>,
         job: Job,
     ) -> Vec<Effect> {
-        slot.begin(job.iteration, job.task.as_ref());
+        slot.begin(job.iteration, job.task.as_ref(), self.now());
         self.stop(slot.id).send_replace(Stop::Go);
         let stop = self.stop(slot.id).subscribe();
         self.make_baseline(&slot);
@@ -207,9 +206,9 @@ impl Ports {
         let interrupts = stop.clone();
         let mut raw = raw.map(|file| CleanFile::new(file, &self.setup.files.secrets));
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
-        let watched = (&self.setup.agent.watch, &mark, stop);
-        let ended =
-            self.run_in_sandbox((&command, sandboxed), watched, &mut listener, raw_writer).await;
+        let watch = &self.setup.agent.watch;
+        let program = Program { command: &command, sandboxed, watch, mark: &mark, stop };
+        let ended = self.run_program(program, &mut listener, raw_writer).await;
         let unwritten = raw.as_mut().and_then(|raw| raw.finish().err()).map(|e| e.to_string());
         if raw.is_some_and(|raw| raw.is_cut()) {
             let most = RAW_LOG >> 20;
@@ -261,7 +260,7 @@ impl Ports {
             match tokio::task::block_in_place(held) {
                 Err(failed) if !failed.for_good && tries < self.setup.policy.port_retries => {
                     self.notice(format!("{}; ralph retries it", failed.error));
-                    tokio::time::sleep(transient(tries, 0.5)).await;
+                    self.sleep(transient(tries, 0.5)).await;
                     tries += 1;
                 }
                 Err(failed) => return Err(Failed { for_good: true, ..failed }),
@@ -318,7 +317,7 @@ impl Ports {
         let log = self.setup.files.logs.raw(job.iteration);
         let raw = self.raw_log(&log);
         if let Some(task) = &job.task {
-            self.store().begin_attempt(&self.attempt(slot, &job, task, now()))?;
+            self.store().begin_attempt(&self.attempt(slot, &job, task, self.now()))?;
             crash::point("attempt-begun");
             if let (Some(model), Some(instead)) = (&job.model, &job.overridden) {
                 let text = match job.raised {
@@ -329,7 +328,7 @@ impl Ports {
                     None => format!("using model {model} instead of {instead}, as the agent asked"),
                 };
                 let by = slot.actor(task.generation);
-                self.store().note(&task.id, &text, &by, now())?;
+                self.store().note(&task.id, &text, &by, self.now())?;
             }
         }
         let spec = SessionSpec {

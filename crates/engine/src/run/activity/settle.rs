@@ -17,7 +17,6 @@ use ralph_core::run::{
 use ralph_core::task::{Counts, Refusal, Status};
 use ralph_core::{TaskId, Timestamp};
 
-use crate::clock::now;
 use crate::ports::{Candidate, GitError, StoreError};
 use crate::run::crash;
 use crate::run::daily_cost::UnattributedCost;
@@ -193,7 +192,7 @@ impl Ports {
         let usage = std::mem::take(&mut slot.usage);
         if let Some(cost) = usage.cost_micro_usd {
             self.unattributed().push(UnattributedCost {
-                at: now(),
+                at: self.now(),
                 micro_usd: cost,
                 attempts: vec![],
             });
@@ -241,7 +240,7 @@ impl Ports {
             if !signal.is_empty() {
                 let missing = ending.signal.missing;
                 let verdict = if missing { Verdict::Unclaimed } else { Verdict::Pass };
-                let row = evidence(&ending.task, candidate, (SIGNAL, verdict), &signal);
+                let row = evidence(&ending.task, candidate, (SIGNAL, verdict), &signal, self.now());
                 self.add_evidence(&ending.task.id, vec![row])?;
             }
             if matches!(ending.class, Class::Done | Class::Red | Class::Conflict | Class::Unchanged)
@@ -263,7 +262,7 @@ impl Ports {
     ) -> Result<(), Failed> {
         let gates = slot.gates.clone();
         let row = |judge: &str, verdict, digest: &str| {
-            evidence(task, candidate, (judge, verdict), digest)
+            evidence(task, candidate, (judge, verdict), digest, self.now())
         };
         let mut rows: Vec<Evidence> = gates
             .iter()
@@ -311,7 +310,7 @@ impl Ports {
         let id = &ending.task.id;
         let by = slot.actor(ending.task.generation);
         self.mark_released(id, ending.task.generation);
-        let at = now();
+        let at = self.now();
         let mut store = self.store();
         let mut question = None;
         let limit = self.setup.policy.retries;
@@ -399,6 +398,7 @@ fn evidence(
     candidate: &Candidate,
     (judge, verdict): (&str, Verdict),
     digest: &str,
+    at: Timestamp,
 ) -> Evidence {
     Evidence {
         task: task.id.clone(),
@@ -409,7 +409,7 @@ fn evidence(
         exit_code: None,
         duration_ms: 0,
         digest: digest.to_owned(),
-        at: now(),
+        at,
     }
 }
 

@@ -10,7 +10,6 @@ use ralph_core::run::{
 use ralph_core::task::{Actor, Task};
 use ralph_core::{AgentId, TaskId, Timestamp};
 
-use crate::clock::now;
 use crate::ports::{Filter, Store, StoreError};
 use crate::process::is_alive;
 use crate::run::crash;
@@ -28,6 +27,7 @@ impl Ports {
             self.store().as_mut(),
             &self.setup.agent_ids,
             self.setup.branch_key().as_deref(),
+            self.now(),
         )?;
         let survey = Survey { taken_back, ..self.plan.survey(self, slot)? };
         let survey = self.with_left(self.with_day(survey)?)?;
@@ -72,8 +72,8 @@ impl Ports {
         self.mark_released(&task.id, task.generation);
         let by = slot.actor(task.generation);
         let mut store = self.store();
-        store.note(&task.id, &reason, &by, now())?;
-        store.hold(&task.id, &by, now())?;
+        store.note(&task.id, &reason, &by, self.now())?;
+        store.hold(&task.id, &by, self.now())?;
         drop(store);
         self.notice(format!("{} is waiting for you: {reason}", task.id));
         Ok(true)
@@ -86,6 +86,7 @@ pub(in crate::run) fn take_back_dead_claims(
     store: &mut dyn Store,
     alive: &[AgentId],
     branch: Option<&str>,
+    now: Timestamp,
 ) -> Result<Vec<TaskId>, StoreError> {
     let mut taken = Vec::new();
     for agent in store.agents()? {
@@ -99,7 +100,7 @@ pub(in crate::run) fn take_back_dead_claims(
                 continue;
             }
             let by = Actor::Agent(agent.id.clone(), None);
-            taken.extend(store.deregister_agent(&agent.id, &by, now())?);
+            taken.extend(store.deregister_agent(&agent.id, &by, now)?);
         }
     }
     Ok(taken)

@@ -13,12 +13,11 @@ use ralph_core::run::GateReport;
 use tokio::sync::watch;
 
 use crate::agents::set;
-use crate::ports::Checkout;
+use crate::ports::{Checkout, Program, Programs};
 use crate::process::{CommandSpec, Ended, LineEffect, Listener, Mark, Stop, Watch};
 use crate::run::checks::guarded::Guarded;
 use crate::run::ports::Ports;
 use crate::run::run_files::private_file;
-use crate::run::sandboxed::run_sandboxed;
 use crate::run::setup::GateSpec;
 use crate::run::slot_state::SlotState;
 use crate::sandbox::{self, Sandbox, SandboxedCommand};
@@ -123,6 +122,7 @@ pub(in crate::run) struct Judging<'a> {
     pub(in crate::run) gate: &'a GateSpec,
     pub(in crate::run) place: &'a GateLocation<'a>,
     pub(in crate::run) environment: &'a [(OsString, OsString)],
+    pub(in crate::run) programs: &'a dyn Programs,
     pub(in crate::run) sandbox: &'a Sandbox,
     pub(in crate::run) sandboxed: SandboxedCommand,
     pub(in crate::run) watch: &'a Watch,
@@ -158,9 +158,14 @@ impl Judging<'_> {
         self.sandboxed.caches = self.place.caches.map(Path::to_owned);
         self.sandboxed.read_only.extend(self.place.guarded.iter().flat_map(|all| all.read_only()));
         let mut output = GateOutput::new(self.log, self.secrets);
-        let (program, watched) = ((&command, &self.sandboxed), (&watch, &self.mark, self.stop));
-        let (ended, mut findings) =
-            run_sandboxed(self.sandbox, program, watched, &mut output, None).await;
+        let program = Program {
+            command: &command,
+            sandboxed: &self.sandboxed,
+            watch: &watch,
+            mark: &self.mark,
+            stop: self.stop,
+        };
+        let (ended, mut findings) = self.programs.run(program, &mut output, None).await;
         output.finish();
         let stopped = *wanted.borrow() != Stop::Go;
         let ran = Ran::of(self.gate, &ended, &output, stopped);
@@ -196,6 +201,7 @@ impl Ports {
             gate,
             place,
             environment: self.setup.judge_environment(),
+            programs: &*self.setup.ports.programs,
             sandbox: &self.setup.sandbox,
             sandboxed,
             watch: &self.setup.agent.watch,

@@ -10,7 +10,6 @@ use ralph_core::run::{GateReport, Port};
 use ralph_core::task::Actor;
 
 use super::Check;
-use crate::clock::now;
 use crate::features::FeatureFiles;
 use crate::ports::{Candidate, StoreError};
 use crate::project::write_atomically;
@@ -95,7 +94,7 @@ impl Ports {
             return Ok(Some("no task was proposed; propose each with: ralph task add".to_owned()));
         }
         let by = Actor::Agent(slot.agent.clone(), None);
-        match self.store().dry_run(&proposals.plan(), &[], &by, now()) {
+        match self.store().dry_run(&proposals.plan(), &[], &by, self.now()) {
             Ok(_) => Ok(None),
             Err(StoreError::Refused(refusal) | StoreError::Plan { refusal, .. }) => {
                 Ok(Some(refusal.to_string()))

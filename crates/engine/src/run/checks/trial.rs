@@ -121,6 +121,7 @@ impl GateTrial {
             gate,
             place,
             environment: &self.environment,
+            programs: &*self.sandbox,
             sandbox: &self.sandbox,
             sandboxed,
             watch: &Watch::default(),

@@ -8,7 +8,6 @@ use ralph_core::text::Title;
 use ralph_core::{AgentId, TaskId};
 
 use super::{PlanSource, SessionLeft};
-use crate::clock::now;
 use crate::plan_file::NewBox;
 use crate::ports::{ClaimRequest, Filter, Scope, Store, StoreError};
 use crate::run::activity::session::Job;
@@ -33,11 +32,11 @@ impl PlanSource for DatabasePlan {
         let mut store = ports.store();
         let apart = ports.setup.work.pool.is_some();
         let most = if apart { LOOKED_AT } else { OFFERED };
-        let mut peek = store.peek(&ports.setup.work.scope, most, now())?;
+        let mut peek = store.peek(&ports.setup.work.scope, most, ports.now())?;
         let mut needs_merge = ports.without_merges(store.as_mut(), &mut peek.claimable)?;
         if peek.claimable.is_empty() && !needs_merge.is_empty() {
             // Something behind them may be ready all the same.
-            peek = store.peek(&ports.setup.work.scope, LOOKED_AT, now())?;
+            peek = store.peek(&ports.setup.work.scope, LOOKED_AT, ports.now())?;
             needs_merge = ports.without_merges(store.as_mut(), &mut peek.claimable)?;
         }
         let counts = store.counts(&ports.setup.work.scope)?;
@@ -79,7 +78,7 @@ impl PlanSource for DatabasePlan {
         loop {
             let attempt = ports.new_attempt()?;
             let mut store = ports.store();
-            let task = match store.claim(&request, now()) {
+            let task = match store.claim(&request, ports.now()) {
                 Ok(claimed) => claimed.task,
                 Err(StoreError::Refused(
                     Refusal::NothingReady { .. }
@@ -100,7 +99,7 @@ impl PlanSource for DatabasePlan {
     }
 
     fn peek(&self, ports: &Ports, slot: &mut SlotState) -> Answer {
-        let mut peek = ports.store().peek(&ports.setup.work.scope, OFFERED, now())?;
+        let mut peek = ports.store().peek(&ports.setup.work.scope, OFFERED, ports.now())?;
         ports.without_merges(ports.store().as_mut(), &mut peek.claimable)?;
         let offered = u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX);
         slot.peek = Some(peek);
@@ -123,7 +122,7 @@ impl PlanSource for DatabasePlan {
         let mut held = Vec::new();
         for task in tasks.iter().filter(|task| task.claim.is_some()) {
             let brief = brief(store.as_mut(), task, ports.new_attempt()?)?;
-            let began = task.claim.as_ref().map_or_else(now, |claim| claim.claimed_at);
+            let began = task.claim.as_ref().map_or_else(|| ports.now(), |claim| claim.claimed_at);
             store.begin_attempt(&ports.attempt(slot, job, &brief, began))?;
             held.push(brief);
         }
@@ -155,7 +154,7 @@ impl PlanSource for DatabasePlan {
             };
             let task = NewTask { id: None, title, fields };
             let id: TaskId = ids.task().map_err(|error| error.to_string())?;
-            store.add(id, task, &by_review(), now()).map_err(|error| error.to_string())?;
+            store.add(id, task, &by_review(), ports.now()).map_err(|error| error.to_string())?;
         }
         Ok(())
     }
@@ -185,7 +184,7 @@ fn claim_apart(ports: &Ports, slot: &mut SlotState, only: Option<&TaskId>) -> An
     let mut touching = ports.touching.lock().unwrap_or_else(PoisonError::into_inner);
     let ready = {
         let mut store = ports.store();
-        let mut peek = store.peek(&ports.setup.work.scope, LOOKED_AT, now())?;
+        let mut peek = store.peek(&ports.setup.work.scope, LOOKED_AT, ports.now())?;
         ports.without_merges(store.as_mut(), &mut peek.claimable)?;
         non_overlapping(&touching, slot.id, store.as_mut(), &peek.claimable)?
     };

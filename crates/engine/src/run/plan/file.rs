@@ -13,7 +13,6 @@ use ralph_core::time::{Zone, duration};
 use ralph_core::{AgentId, TaskId};
 
 use super::{PlanEdit, PlanSource, SessionLeft};
-use crate::clock::now;
 use crate::plan_file::{
     DONE_MARKER, NewBox, PlanFile, PlanFileError, ProgressEntry, ReconcileError, Requested,
     SyncedPlan, Verdicts,
@@ -78,7 +77,7 @@ impl FilePlan {
             let (mut store, mut ids) = (ports.store(), ports.ids());
             // A huge plan takes long to take in, and a run that is asked to stop has no use for it.
             store.heed(Some(Arc::clone(&ports.stops_looking)));
-            let synced = self.file.reconcile(store.as_mut(), &mut ids, &by_file(), now());
+            let synced = self.file.reconcile(store.as_mut(), &mut ids, &by_file(), ports.now());
             store.heed(None);
             synced
         };
@@ -117,7 +116,7 @@ impl PlanSource for FilePlan {
         let scope = Scope::Plan(self.file.key());
         let mut store = ports.store();
         let mut counts = store.counts(&scope)?;
-        let peek = store.peek(&scope, 1, now())?;
+        let peek = store.peek(&scope, 1, ports.now())?;
         drop(store);
         let foreign = peek.claimed.iter().filter(|task| {
             let holder = task.claim.as_ref().map(|claim| &claim.agent);
@@ -224,7 +223,7 @@ impl PlanSource for FilePlan {
             seen.push(id.clone());
             if own.as_ref() != Some(&id) {
                 let Some(task) = ports.claim_task(slot, &id)? else { continue };
-                ports.store().begin_attempt(&ports.attempt(slot, job, &task, now()))?;
+                ports.store().begin_attempt(&ports.attempt(slot, job, &task, ports.now()))?;
                 held.push(task);
             }
             let asks = |request: &Request| {
@@ -274,7 +273,7 @@ impl PlanSource for FilePlan {
                 row: LogRow {
                     iteration: u64::from(iteration),
                     started: since.civil(&Zone::UTC).get(..16).unwrap_or_default().to_owned(),
-                    duration: duration(now().millis_since(since)),
+                    duration: duration(ports.now().millis_since(since)),
                     tasks_completed: completed.len(),
                     notes: match completed.len() {
                         0 => "No tasks completed".to_owned(),
@@ -345,7 +344,7 @@ impl PlanSource for FilePlan {
         let by = by_file();
         let held = {
             let mut store = ports.store();
-            let when = (iteration, &by, now());
+            let when = (iteration, &by, ports.now());
             self.file.hold_marked(&synced.plan, &marked, store.as_mut(), when).and_then(
                 |mut reported| {
                     let (left, more) =
@@ -367,7 +366,7 @@ impl PlanSource for FilePlan {
         }
         if self.file.lane().is_some() {
             let (mut store, mut ids) = (ports.store(), ports.ids());
-            let _ = self.file.reconcile(store.as_mut(), &mut ids, &by_file(), now());
+            let _ = self.file.reconcile(store.as_mut(), &mut ids, &by_file(), ports.now());
         }
     }
 

@@ -5,7 +5,6 @@ use ralph_core::plan::markdown::{ItemState, PlanKind};
 use ralph_core::run::{About, Class, Planned, Port, Settlement, TaskBrief};
 use ralph_core::task::Refusal;
 
-use crate::clock::now;
 use crate::plan_file::PlanFile;
 use crate::ports::{Candidate, ClaimRequest, Scope, StoreError};
 use crate::run::activity::survey::brief;
@@ -27,7 +26,7 @@ impl Ports {
         };
         let attempt = self.new_attempt()?;
         let mut store = self.store();
-        match store.claim(&request, now()) {
+        match store.claim(&request, self.now()) {
             Ok(claimed) => Ok(Some(brief(store.as_mut(), &claimed.task, attempt)?)),
             Err(StoreError::Refused(
                 Refusal::NothingReady { .. }
