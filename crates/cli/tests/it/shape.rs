@@ -65,7 +65,7 @@ const READERS: [(&str, &str); 31] = [
     ("engine/src/process/procfs.rs", "the kernel's files below /proc"),
     ("engine/src/project/atomic.rs", "opens a folder to sync it"),
     ("engine/src/run/sandboxed.rs", "the cursor of a recording that the user named"),
-    ("engine/src/run/session.rs", "makes new files only"),
+    ("engine/src/run/activity/session.rs", "makes new files only"),
     ("engine/src/sandbox/aliases.rs", "the kernel's list of mounts"),
     ("engine/src/sandbox/caches.rs", "settings of the user's home"),
     ("engine/src/sandbox/cgroup.rs", "the kernel's list of groups"),

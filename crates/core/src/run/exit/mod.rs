@@ -1,13 +1,20 @@
-//! When a run stops: two ordered lists of rules. The first rule that returns a reason decides.
+//! When a run stops: two ordered lists of rules. The first rule that returns a reason decides. Rules of more than a few
+//! lines have a file of their own.
+
+mod agent;
+mod blocked;
+mod complete;
+
+use agent::{exhausted, needs_user_action};
+use blocked::blocked;
+use complete::complete;
 
 use super::SlotId;
 use super::budget;
 use super::class::Class;
 use super::input::Survey;
 use super::outcome::StopReason;
-use super::policy::{Claims, EndsWhen, Exhausted, Picker};
 use super::state::RunState;
-use crate::text::with_detail;
 use crate::time::Timestamp;
 
 /// What a rule may look at.
@@ -31,9 +38,6 @@ pub struct Rule {
     /// Whether the run is to stop.
     pub check: fn(View<'_>) -> Option<StopReason>,
 }
-
-/// After so many tasks in a row whose requests the provider rejects, the cause is not the tasks: the run stops.
-const MOST_PARKED: u32 = 3;
 
 /// Before anything is chosen.
 pub const BEFORE: &[Rule] = &[
@@ -73,59 +77,9 @@ fn no_plan(view: View<'_>) -> Option<StopReason> {
     survey.absent.then(|| StopReason::NoPlan { why: survey.absent_why.clone() })
 }
 
-fn complete(view: View<'_>) -> Option<StopReason> {
-    let policy = &view.state.policy;
-    let counts = view.survey.map_or(view.state.counts, |survey| survey.counts);
-    let settled = || match (policy.picker, view.survey) {
-        (Picker::Loop, _) => counts.total() > 0 && counts.unresolved() == 0,
-        // An empty survey: nothing to claim and no agent at work.
-        (Picker::Agent, Some(survey)) => {
-            survey.claimable == 0 && survey.foreign == 0 && survey.needs_merge.is_empty()
-        }
-        (Picker::Agent, None) => counts.open == 0 && counts.active == 0,
-    };
-    // Where the run skips failed tasks, they do not keep it from being complete: the outcome names them.
-    let ticked = match policy.on_exhausted {
-        Exhausted::Fail => counts.total() > 0 && counts.unresolved() == 0,
-        Exhausted::Stop => counts.done > 0 && counts.done == counts.total(),
-    };
-    let done = (policy.ends_when(EndsWhen::Settled) && settled())
-        || (policy.ends_when(EndsWhen::Ticked) && ticked);
-    if done {
-        return Some(StopReason::Complete);
-    }
-    if policy.ends_when(EndsWhen::Session) && view.state.successful > 0 {
-        return Some(StopReason::Session);
-    }
-    // Where claims are confirmed, the plan decides whether it is done.
-    let agrees = policy.claims == Claims::Trust || counts.unresolved() == 0;
-    let text =
-        view.state.marker.clone().filter(|_| agrees && policy.ends_when(EndsWhen::Marker))?;
-    // Only the user can call a task done that waits for the user.
-    if counts.waiting > 0 {
-        let names = view.survey.map(|survey| survey.needs_you.as_slice()).unwrap_or_default();
-        let why = format!("the agent said {text}, and {} {}", counts.waiting, waiting_words(names));
-        return Some(StopReason::Blocked { why });
-    }
-    Some(StopReason::Marker { text })
-}
-
 fn asked(view: View<'_>) -> Option<StopReason> {
     let question = view.state.asked.clone()?;
     Some(StopReason::Asked { question })
-}
-
-fn exhausted(view: View<'_>) -> Option<StopReason> {
-    let class = view.state.exhausted?;
-    if class == Class::Red && view.state.hook_refused {
-        let output = view.state.last_error.clone().unwrap_or_default();
-        let why = output.strip_prefix("red: ").unwrap_or(&output).to_owned();
-        return Some(StopReason::GitFailed { why });
-    }
-    if class == Class::Red {
-        return Some(StopReason::GatesFailed);
-    }
-    Some(StopReason::AgentFailed { why: why(view.state, class), class: Some(class) })
 }
 
 fn used_up(view: View<'_>) -> Option<StopReason> {
@@ -133,76 +87,8 @@ fn used_up(view: View<'_>) -> Option<StopReason> {
     Some(StopReason::Budget { what: up.words(), budget: Some(up.budget) })
 }
 
-fn blocked(view: View<'_>) -> Option<StopReason> {
-    let survey = view.survey?;
-    let policy = &view.state.policy;
-    // An agent that picks from a plan file is given the file, unless nothing in it is left to do. One that picks
-    // from the task database waits for others, and not for the user.
-    let picks = policy.picker == Picker::Agent && !policy.by_iteration();
-    if survey.claimable > 0
-        || (picks && (survey.needs_merge.is_empty() || survey.foreign > 0))
-        || view.state.others_busy(view.slot)
-    {
-        return None;
-    }
-    let counts = survey.counts;
-    let mut parts = Vec::new();
-    let mut part = |n: u64, text: &str| {
-        if n > 0 {
-            parts.push(format!("{n} {text}"));
-        }
-    };
-    part(counts.waiting, &waiting_words(&survey.needs_you));
-    part(survey.foreign, "claimed by other agents");
-    part(counts.blocked, "blocked by unfinished or failed tasks");
-    let merges = survey.needs_merge.len() as u64;
-    if let Some(first) = survey.needs_merge.first() {
-        let words = format!("{} {} ({})", first.task, first.reason(), first.command());
-        part(merges, &format!("waiting for a merge: {words}"));
-    }
-    part(
-        counts.open.saturating_sub(merges),
-        "open below a failed task, or with unfinished parts (ralph task tree)",
-    );
-    let why = format!("nothing is ready, and tasks remain: {}", parts.join(", "));
-    Some(StopReason::Blocked { why })
-}
-
-/// The names of the tasks that wait for the user, or the commands to type where they are not known.
-fn waiting_words(names: &[String]) -> String {
-    const MOST: usize = 5;
-    if names.is_empty() {
-        return "waiting for you (ralph answer, ralph retry ID)".to_owned();
-    }
-    let more = names.len().saturating_sub(MOST);
-    let mut words = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        words.push_str(&format!(" and {more} more"));
-    }
-    format!("waiting for you: {words}")
-}
-
 fn failure(view: View<'_>) -> Option<StopReason> {
     (view.state.last_class == Some(Class::Failure)).then_some(StopReason::Failure)
-}
-
-fn needs_user_action(view: View<'_>) -> Option<StopReason> {
-    let stuck = |class: &Class| {
-        class.parks() && (!view.state.last_parked || view.state.parked_in_a_row >= MOST_PARKED)
-    };
-    let class = view.state.last_class.filter(|class| class.needs_user_action() || stuck(class))?;
-    let mut why = why(view.state, class);
-    if let Some(remedy) = class.remedy() {
-        why = format!("{}; {remedy}", why.trim_end_matches('.'));
-    }
-    Some(StopReason::AgentFailed { why, class: Some(class) })
-}
-
-/// The class in words, with what was said about it last.
-fn why(state: &RunState, class: Class) -> String {
-    let named = format!("{class}: ");
-    let output = state.last_error.as_deref().and_then(|error| error.strip_prefix(&named));
-    with_detail(class.words(), output.unwrap_or_default())
 }
 
 fn breaker(view: View<'_>) -> Option<StopReason> {
@@ -227,9 +113,9 @@ fn limit(view: View<'_>) -> Option<StopReason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Survey;
     use crate::run::policy::{Policy, Unit};
     use crate::run::state::RunState;
+    use crate::run::{Claims, EndsWhen, Picker, Survey};
     use crate::task::Counts;
     use crate::time::Timestamp;
 
