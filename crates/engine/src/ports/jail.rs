@@ -8,6 +8,9 @@ use std::time::Duration;
 use crate::probe::Probe;
 use crate::process::CommandSpec;
 
+/// The uid and gid that sandboxed programs of root have: some agents refuse to do anything as root.
+pub const USER_OF_ROOT: u32 = 1000;
+
 /// A place that is shown in a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bind {

@@ -7,7 +7,7 @@ mod store;
 mod vcs;
 
 pub use forge::{Forge, ForgeError, Link, ManualSteps, Published, PullRequest, Survey};
-pub use jail::{Bind, HookEnd, HookSandbox, Jail};
+pub use jail::{Bind, HookEnd, HookSandbox, Jail, USER_OF_ROOT};
 pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
     SyncReport,

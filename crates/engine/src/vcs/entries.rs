@@ -73,12 +73,26 @@ pub(super) fn parse_changes(verb: &str, printed: &[u8]) -> Result<Vec<Change>, G
     Ok(changes)
 }
 
-/// The options of a comparison that counts lines. No program of the repository's choice is run for it.
-pub(super) const COUNTED: [&str; 6] =
-    ["-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv"];
+/// The options of a comparison that counts lines, too. No program of the repository's choice is run for it.
+pub(super) const COUNTED: [&str; 3] = ["--numstat", "--no-ext-diff", "--no-textconv"];
 
-/// Reads the output of `diff-tree` with [`COUNTED`]. What is not text has no lines.
-pub(super) fn parse_counted(verb: &str, printed: &[u8]) -> Result<Vec<FileChange>, GitError> {
+/// Reads the output of `diff-tree` with [`RAW`] and [`COUNTED`].
+pub(super) fn parse_counted(
+    verb: &str,
+    printed: &[u8],
+) -> Result<(Vec<Change>, Vec<FileChange>), GitError> {
+    // The changes come first: each a record with a colon, and its path.
+    let mut end = 0;
+    while printed.get(end) == Some(&b':') {
+        let ends = printed[end..].iter().enumerate().filter(|(_, byte)| **byte == 0);
+        end += ends.map(|(at, _)| at + 1).nth(1).unwrap_or(printed.len() - end);
+    }
+    let (changes, counts) = printed.split_at(end);
+    Ok((parse_changes(verb, changes)?, parse_counts(verb, counts)?))
+}
+
+/// How many lines of each file came and went. What is not text has no lines.
+fn parse_counts(verb: &str, printed: &[u8]) -> Result<Vec<FileChange>, GitError> {
     let mut changes = Vec::new();
     for record in printed.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
         let change = record.splitn(3, |byte| *byte == b'\t').collect::<Vec<_>>();

@@ -72,7 +72,7 @@ pub struct Git<'a> {
     variables: Vec<(OsString, OsString)>,
     verb: &'a str,
     input: &'a [u8],
-    held: Option<File>,
+    stdin: Option<File>,
     reads_settings: bool,
     /// The user reads what it prints, in the user's language.
     is_shown: bool,
@@ -91,8 +91,10 @@ impl<'a> Git<'a> {
 
     /// Plumbing on an index of our own.
     pub fn scratch(folder: &Path, index: &Path, arguments: &[&'a str]) -> Self {
-        // A split index would leave its other half in the user's git directory.
-        let call = Self::plumbing(folder, arguments).set(&["core.splitIndex=false"]);
+        // A split index would leave its other half in the user's git directory. What git remembers of folders
+        // without new files would have to be trusted.
+        let call = Self::plumbing(folder, arguments)
+            .set(&["core.splitIndex=false", "core.untrackedCache=false"]);
         call.env("GIT_INDEX_FILE", index)
     }
 
@@ -115,13 +117,13 @@ impl<'a> Git<'a> {
             variables: Vec::new(),
             verb: arguments.first().copied().unwrap_or_default(),
             input: &[],
-            held: None,
+            stdin: None,
             reads_settings: false,
             is_shown: false,
         }
     }
 
-    fn set(mut self, settings: &[&'static str]) -> Self {
+    pub(super) fn set(mut self, settings: &[&'static str]) -> Self {
         self.settings.extend(settings);
         self
     }
@@ -154,7 +156,12 @@ impl<'a> Git<'a> {
             });
         }
         let mut command = host().git();
-        command.current_dir(&self.folder).env("GIT_TERMINAL_PROMPT", "0");
+        match self.folder.is_absolute() {
+            // A statically linked ralph would have to fork to start git elsewhere, which copies its page tables.
+            true => command.arg("-C").arg(&self.folder),
+            false => command.current_dir(&self.folder),
+        };
+        command.env("GIT_TERMINAL_PROMPT", "0");
         if !self.is_shown {
             command.env("LC_ALL", "C");
         }
@@ -210,11 +217,11 @@ impl<'a> Git<'a> {
         self
     }
 
-    /// Git keeps this file open for as long as it, or a git that it started, runs: so the lock on the file
-    /// lasts even if ralph is killed.
+    /// It reads this file. Git keeps it open for as long as it, or a git that it started, runs: so a lock on the
+    /// file lasts even if ralph is killed.
     #[must_use]
-    pub fn holding(mut self, lock: &File) -> Self {
-        self.held = lock.try_clone().ok();
+    pub fn reading(mut self, file: &File) -> Self {
+        self.stdin = file.try_clone().ok();
         self
     }
 
@@ -316,8 +323,8 @@ impl<'a> Git<'a> {
 
     fn once(&self) -> Result<Output, GitError> {
         let mut command = self.apart()?;
-        if let Some(held) = &self.held {
-            command.stdin(held.try_clone().map_err(GitError::NotStarted)?);
+        if let Some(file) = &self.stdin {
+            command.stdin(file.try_clone().map_err(GitError::NotStarted)?);
         } else if self.input.is_empty() {
             command.stdin(Stdio::null());
         } else {

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::git::{ELSEWHERE, GitError};
+use super::git::{ELSEWHERE, Git, GitError};
 use super::in_place::GitVcs;
+use super::listed::listing;
 use super::sandboxed::is_no;
 use super::scratch::Scratch;
 use crate::ports::{Bind, Candidate, HookSandbox, RunBase};
@@ -68,11 +69,16 @@ impl GitVcs {
         if self.hooks.is_none() {
             return Ok(None);
         }
-        // Not as plumbing: that looks for hooks where there are none.
-        let asked = ["rev-parse", "--git-path", "hooks"];
-        let printed = super::git::Git::new(self.worktree(), &asked).run()?;
-        let name = printed.strip_suffix(b"\n").unwrap_or(&printed);
-        let folder = self.worktree().join(OsStr::from_bytes(name));
+        let folder = match listing(&self.project)?.value("core.hookspath") {
+            None => self.project.git_dir.join("hooks"),
+            Some(_) => {
+                // Not as plumbing: that looks for hooks where there are none.
+                let asked = ["rev-parse", "--git-path", "hooks"];
+                let printed = Git::new(self.worktree(), &asked).run()?;
+                let name = printed.strip_suffix(b"\n").unwrap_or(&printed);
+                self.worktree().join(OsStr::from_bytes(name))
+            }
+        };
         Ok(folder.is_dir().then_some(folder))
     }
 

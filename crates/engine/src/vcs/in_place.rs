@@ -17,7 +17,7 @@ use super::entries::{COUNTED, Change, RAW, parse_changes, parse_counted};
 use super::git::{Git, GitError};
 use super::hold::BranchHold;
 use super::hooks::Hooks;
-use super::position::{Position, position};
+use super::position::{Position, object_id, position};
 use super::sandboxed::WorktreeSandbox;
 use super::spelling::spelled;
 use super::start::Start;
@@ -37,6 +37,8 @@ pub struct GitVcs {
     pub(super) index: PathBuf,
     /// Trees of commits, and the id of the empty one under an empty name. Commits do not change.
     trees: Mutex<HashMap<String, String>>,
+    /// The last comparison of two trees.
+    last_diff: Mutex<Option<([String; 2], Vec<Change>)>>,
     pub(super) starts: Mutex<HashMap<String, Arc<Start>>>,
     pub(super) unrefreshed: Mutex<Option<Unrefreshed>>,
     warnings: Mutex<Vec<String>>,
@@ -79,6 +81,7 @@ impl GitVcs {
             project,
             index,
             trees: Mutex::default(),
+            last_diff: Mutex::default(),
             starts: Mutex::default(),
             unrefreshed: Mutex::default(),
             warnings: Mutex::default(),
@@ -216,10 +219,24 @@ impl GitVcs {
 
     /// How one tree differs from another.
     pub(super) fn diff(&self, from: &str, to: &str) -> Result<Vec<Change>, GitError> {
+        if let Some((known, changes)) = &*lock(&self.last_diff)
+            && *known == [from, to]
+        {
+            return Ok(changes.clone());
+        }
         let mut arguments = vec!["diff-tree"];
         arguments.extend(RAW);
         arguments.extend([from, to, "--"]);
-        parse_changes("diff-tree", &self.git(&arguments).run()?)
+        let changes = parse_changes("diff-tree", &self.git(&arguments).run()?)?;
+        self.remember_diff(from, to, &changes);
+        Ok(changes)
+    }
+
+    /// The work of a session is compared several times in a row.
+    fn remember_diff(&self, from: &str, to: &str, changes: &[Change]) {
+        if object_id(from).is_some() && object_id(to).is_some() {
+            *lock(&self.last_diff) = Some(([from, to].map(str::to_owned), changes.to_vec()));
+        }
     }
 
     pub(super) fn warn(&self, sentence: String) {
@@ -390,9 +407,11 @@ impl Vcs for GitVcs {
 
     fn counted_changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<FileChange>, GitError> {
         let mut arguments = vec!["diff-tree"];
-        arguments.extend(COUNTED);
+        arguments.extend(RAW.into_iter().chain(COUNTED));
         arguments.extend([from_tree, to_tree, "--"]);
-        parse_counted("diff-tree", &self.git(&arguments).run()?)
+        let (changes, counted) = parse_counted("diff-tree", &self.git(&arguments).run()?)?;
+        self.remember_diff(from_tree, to_tree, &changes);
+        Ok(counted)
     }
 
     fn lands_when_accepted(&self) -> bool {

@@ -9,14 +9,14 @@ use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ralph_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::git::{Git, GitError, settle_inside};
-use super::position::{Position, read_position};
-use super::scratch::{Scratch, copy_with_time};
+use super::position::{Position, object_id, read_position};
+use super::scratch::{Scratch, Survey, copy_with_time};
+use crate::clock;
 
-/// The ref in our own directory under which a look leaves what it found.
-pub(super) const LOOKED: &str = "refs/ralph/look";
 /// The name of the command that makes a look.
 pub const COMMAND: &str = "__look";
 /// The longest file with the name of a commit in it.
@@ -35,12 +35,16 @@ pub struct InspectionRequest {
     pub index: PathBuf,
     /// The commit that is checked out for the user.
     pub head: Option<String>,
+    /// The tree of that commit.
+    pub head_tree: String,
     /// The session's git directory, and that of its worktree alone; `None` when no session had one, or when
     /// nothing in it can be trusted.
     #[serde(rename = "private")]
     pub git_dir: Option<(PathBuf, PathBuf)>,
     /// A file with what the user's refs lead to, a line each.
     pub known: PathBuf,
+    /// How the pack with what was found begins.
+    pub pack: PathBuf,
     /// Whether some files of the tree are not in the worktree: only the session's index knows which.
     pub sparse: bool,
 }
@@ -56,12 +60,23 @@ pub struct Inspection {
     pub branch: Option<String>,
     /// What else the session's refs lead to and the user's do not.
     pub others: Vec<String>,
-    /// A commit of the tree on top of that commit and of the others: it leads to all that was found.
-    pub commit: String,
+    /// What the user's repository does not have of it.
+    pub packed: Option<Packed>,
+    /// When it began to read.
+    pub at: Timestamp,
     /// What could not be taken in, in sentences.
     pub left_out: Vec<String>,
     /// Why nothing that the session committed was looked at.
     pub refused: Option<String>,
+}
+
+/// What was found, as a pack.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Packed {
+    /// A commit of the tree on top of the session's commit and of the others: it leads to all that was found.
+    pub commit: String,
+    /// How the file ends.
+    pub name: String,
 }
 
 /// Looks, in a sandbox: what the settings of the worktree name may run.
@@ -72,6 +87,7 @@ pub fn inspect_inside(asked: &InspectionRequest) -> Result<Inspection, GitError>
 
 /// Looks.
 pub fn inspect(asked: &InspectionRequest) -> Result<Inspection, GitError> {
+    let began = clock::now();
     let user = || Position { branch: None, head: asked.head.clone() };
     let (at, refused) = match &asked.git_dir {
         None => (user(), None),
@@ -89,26 +105,56 @@ pub fn inspect(asked: &InspectionRequest) -> Result<Inspection, GitError> {
             .map_err(|source| GitError::File { path: own.join("index"), source })?;
     }
     let scratch = Scratch::at(&asked.worktree, &asked.index);
-    // In a sandbox all files may seem to belong to another user than the index says. This only reads them
-    // once more; adding them would write each of them once more, too. It says no where one has changed.
-    let _ = scratch.git(&["update-index", "-q", "--refresh"]).run();
-    let left_out = scratch.overlay(at.head.as_deref())?;
-    let tree = scratch.write_tree()?;
-    let mut others = Vec::new();
-    let mut arguments = vec!["commit-tree", &tree];
-    if let (Some((common, _)), None) = (&asked.git_dir, &refused) {
-        others = others_in(asked, common, at.head.as_ref())?;
-        let parents = at.head.iter().chain(&others);
-        arguments.extend(parents.flat_map(|id| ["-p", id.as_str()]));
+    // The index may be that of another commit than the one that is checked out in ralph's own directory.
+    let survey = match at.head == asked.head {
+        true => scratch.survey(at.head.as_deref())?,
+        false => Survey::UNKNOWN,
+    };
+    let (tree, left_out) = match survey.changed {
+        false => (asked.head_tree.clone(), vec![]),
+        true => {
+            let left_out = scratch.overlay(at.head.as_deref(), survey)?;
+            (scratch.write_tree()?, left_out)
+        }
+    };
+    let others = match (&asked.git_dir, &refused) {
+        (Some((common, _)), None) => others_in(asked, common, at.head.as_ref())?,
+        _ => vec![],
+    };
+    let is_new = tree != asked.head_tree || at.head != asked.head || !others.is_empty();
+    let packed = match is_new {
+        true => Some(pack(asked, &tree, at.head.iter().chain(&others))?),
+        false => None,
+    };
+    let Position { branch, head } = at;
+    Ok(Inspection { tree, head, branch, others, packed, left_out, refused, at: began })
+}
+
+/// Packs what the user's refs do not lead to of a tree and of commits.
+fn pack<'a>(
+    asked: &InspectionRequest,
+    tree: &str,
+    commits: impl Iterator<Item = &'a String>,
+) -> Result<Packed, GitError> {
+    let git = |arguments: &[&'static str]| Git::plumbing(&asked.worktree, arguments);
+    let mut call = git(&["commit-tree"]).arg(tree);
+    for id in commits {
+        call = call.arg("-p").arg(id);
     }
     // The same is found under the same name.
     let when = "1700000000 +0000";
-    let call = Git::plumbing(&asked.worktree, &arguments).input(b"ralph: taken\n").as_ralph();
     let call = call.env("GIT_AUTHOR_DATE", when).env("GIT_COMMITTER_DATE", when);
-    let commit = call.line()?;
-    Git::plumbing(&asked.worktree, &["update-ref", LOOKED, &commit]).run()?;
-    let Position { branch, head } = at;
-    Ok(Inspection { tree, head, branch, others, commit, left_out, refused })
+    let commit = call.input(b"ralph: taken\n").as_ralph().line()?;
+    let known = std::fs::read_to_string(&asked.known).unwrap_or_default();
+    let without = |known: &str| {
+        let wanted = format!("{commit}\n--not\n{known}\n");
+        let call = git(&["pack-objects", "--revs", "--quiet"]).set(&["core.fsync=none"]);
+        call.arg(&asked.pack).input(wanted.as_bytes()).line()
+    };
+    // A ref may lead to an object that is missing.
+    let head = asked.head.clone().unwrap_or_default();
+    let name = without(known.trim_end()).or_else(|_| without(&head))?;
+    Ok(Packed { commit, name })
 }
 
 /// Commits that refs of the session lead to beside its HEAD, as far as refs are files.
@@ -141,8 +187,7 @@ fn others_in(
         packed.filter(|(_, name)| !name.starts_with("refs/ralph/")).map(|(id, _)| id.to_owned()),
     );
     let is_new = |id: &&str| {
-        let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_id && !known.contains(id) && head.map(String::as_str) != Some(id)
+        object_id(id).is_some() && !known.contains(id) && head.map(String::as_str) != Some(id)
     };
     let new: BTreeSet<&str> = found.iter().map(|id| id.trim()).filter(is_new).collect();
     let wanted: String = new.iter().take(MOST_OTHERS).map(|id| format!("{id}\n")).collect();
@@ -178,7 +223,7 @@ fn committed(asked: &InspectionRequest, common: &Path, own: &Path) -> Result<Pos
         Some(at) => at,
         None => ask(&asked.worktree, own).map_err(|error| error.to_string())?,
     };
-    if let Some(head) = &at.head {
+    if let Some(head) = at.head.as_ref().filter(|head| asked.head.as_ref() != Some(*head)) {
         let kind = Git::plumbing(&asked.worktree, &["cat-file", "-t", head]).line();
         match kind {
             Ok(kind) if kind == "commit" => {}

@@ -9,12 +9,12 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ralph_core::Timestamp;
 
+use super::fingerprint::{self, changed_at, stamp_of};
 use super::git::{Git, GitError};
 use crate::clock;
 use crate::host::host;
@@ -49,6 +49,19 @@ pub(super) struct Listing {
 }
 
 impl Listing {
+    /// The value of a key that counts; one without a value is true.
+    pub(super) fn value(&self, key: &str) -> Option<&[u8]> {
+        let found = self.all.iter().rfind(|one| one.key == key.as_bytes())?;
+        Some(found.value.as_deref().unwrap_or(b"true"))
+    }
+
+    /// Whether a key is set to what git takes for true.
+    pub(super) fn is_on(&self, key: &str) -> bool {
+        let off: [&[u8]; 5] = [b"false", b"no", b"off", b"0", b""];
+        let is_off = |value: &[u8]| off.iter().any(|off| value.eq_ignore_ascii_case(off));
+        self.value(key).is_some_and(|value| !is_off(value))
+    }
+
     /// Name and address of the committer by these settings, as git gives them. `None` where there is none.
     pub(super) fn author(&self, worktree: &Path) -> Option<(String, String)> {
         if let Some(known) = self.author.get() {
@@ -61,8 +74,8 @@ impl Listing {
     }
 }
 
-/// What tells one state of a file from another: device, inode, size, and when it was written and changed.
-type Stamp = Option<[i64; 7]>;
+/// The state of a file; `None` for one that is not there.
+type Stamp = Option<fingerprint::Stamp>;
 
 /// An answer, and the files that it holds for.
 struct Known {
@@ -232,10 +245,7 @@ fn settled(
     };
     let stamped: Vec<(PathBuf, Stamp)> = files.into_iter().map(with_stamp).collect();
     let is_settled = |(file, stamp): &(PathBuf, Stamp)| match stamp {
-        Some([.., seconds, nanoseconds]) => {
-            let changed = seconds.saturating_mul(1000) + nanoseconds / 1_000_000;
-            changed + RACY < before.as_millis()
-        }
+        Some(stamp) => changed_at(*stamp) + RACY < before.as_millis(),
         // It said something a moment ago.
         None => !all.iter().any(|one| one.file.as_ref() == Some(file)),
     };
@@ -244,16 +254,7 @@ fn settled(
 
 /// Links are followed, as git does.
 fn stamp(file: &Path) -> Stamp {
-    let found = std::fs::metadata(file).ok()?;
-    Some([
-        found.dev().cast_signed(),
-        found.ino().cast_signed(),
-        found.size().cast_signed(),
-        found.mtime(),
-        found.mtime_nsec(),
-        found.ctime(),
-        found.ctime_nsec(),
-    ])
+    Some(stamp_of(&std::fs::metadata(file).ok()?))
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@
 //! | [`trunk`] | the branch that work from other worktrees lands on |
 //! | [`undo`] | reverts commits by new commits |
 //! | `like` | recreates commits with another tree or other parents |
+//! | `fingerprint` | whether any file of a worktree has changed |
 //! | `forbidden` | what no commit may contain |
 //! | `keep_out` | keeps a file out of all commits, whatever an agent commits |
 //! | `locks` | removes the locks of a killed git |
@@ -45,6 +46,7 @@ mod commit;
 mod containing;
 mod entries;
 pub mod fake;
+mod fingerprint;
 mod forbidden;
 pub mod git;
 mod hold;

@@ -158,7 +158,8 @@ fn ask(worktree: &Path) -> Result<Position, GitError> {
     Ok(Position { branch, head: quiet(&["rev-parse", "-q", "--verify", "HEAD"])? })
 }
 
-fn object_id(text: &str) -> Option<String> {
+/// A whole id of an object.
+pub(super) fn object_id(text: &str) -> Option<String> {
     let right = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     right.then(|| text.to_owned())
 }

@@ -8,6 +8,20 @@ use super::entries::{Change, Entry, RAW, RepoPath, index_info, parse_changes};
 use super::git::{Git, GitError};
 use crate::process::{project_key, runs};
 
+/// What `git status` says of an index.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Survey {
+    /// It differs from the commit.
+    pub(super) staged: bool,
+    /// It, or the worktree, differs from the commit.
+    pub(super) changed: bool,
+}
+
+impl Survey {
+    /// Anything may be changed.
+    pub(super) const UNKNOWN: Self = Self { staged: true, changed: true };
+}
+
 /// An index of ralph's own. It is removed with its folder.
 pub(super) struct Scratch<'a> {
     worktree: &'a Path,
@@ -58,11 +72,46 @@ impl<'a> Scratch<'a> {
         Git::scratch(self.worktree, &self.path(), arguments)
     }
 
+    /// Whether the index and the worktree are as `head`, which is checked out. One process, which writes nothing.
+    pub(super) fn survey(&self, head: Option<&str>) -> Result<Survey, GitError> {
+        let Some(head) = head else { return Ok(Survey::UNKNOWN) };
+        let arguments = [
+            "status",
+            "--porcelain=v2",
+            "-z",
+            "--branch",
+            "--no-ahead-behind",
+            "--no-renames",
+            "--untracked-files=normal",
+            // To look for changes inside a submodule, git would run what that repository says.
+            "--ignore-submodules=dirty",
+        ];
+        let printed = self.git(&arguments).run()?;
+        let mut survey = Survey { staged: false, changed: false };
+        let mut compared = None;
+        for record in printed.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
+            match record {
+                [b'#', ..] => compared = compared.or(record.strip_prefix(b"# branch.oid ")),
+                [b'?', ..] => survey.changed = true,
+                // Of an ordinary change, the first letter is about the index.
+                [b'1', b' ', b'.', ..] => survey.changed = true,
+                _ => return Ok(Survey::UNKNOWN),
+            }
+        }
+        // Another process may have moved HEAD.
+        Ok(if compared == Some(head.as_bytes()) { survey } else { Survey::UNKNOWN })
+    }
+
     /// Sets the index to exactly the commit overlaid by the worktree, and returns what could not be added.
     /// Ignored files stay out, unless the commit has them.
-    pub(super) fn overlay(&self, head: Option<&str>) -> Result<Vec<String>, GitError> {
+    pub(super) fn overlay(
+        &self,
+        head: Option<&str>,
+        survey: Survey,
+    ) -> Result<Vec<String>, GitError> {
         match head {
-            Some(head) => self.reset_to(head)?,
+            Some(head) if survey.staged => self.reset_to(head)?,
+            Some(_) => {}
             None => {
                 self.git(&["read-tree", "--empty"]).run()?;
             }

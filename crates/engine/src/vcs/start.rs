@@ -10,7 +10,7 @@ use super::entries::{Entry, RepoPath};
 use super::git::GitError;
 use super::in_place::{Author, GitVcs, lock};
 use super::position::Position;
-use super::scratch::{self, Scratch};
+use super::scratch::{self, Scratch, Survey};
 use super::workspace::{Leftovers, Record};
 use crate::ports::{RunBase, Vcs};
 
@@ -117,12 +117,23 @@ impl GitVcs {
         before: Option<&str>,
     ) -> Result<Option<String>, GitError> {
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
+        let survey = match &self.sandboxed {
+            None => scratch.survey(head)?,
+            Some(_) => Survey::UNKNOWN,
+        };
         let staged = match head {
             // An index in the middle of a merge is not a tree; the worktree holds the merge.
-            Some(_) => scratch.write_tree().ok().filter(|tree| tree != head_tree),
-            None => None,
+            Some(_) if survey.staged => scratch.write_tree().ok().filter(|tree| tree != head_tree),
+            _ => None,
         };
-        let mut tree = self.tree_of_files(&scratch, head)?;
+        let mut tree = match &self.sandboxed {
+            Some(sandboxed) => self.see(sandboxed)?.tree,
+            None if !survey.changed => head_tree.to_owned(),
+            None => {
+                self.overlay(&scratch, head, survey)?;
+                scratch.write_tree()?
+            }
+        };
         if tree != head_tree && !own.is_empty() {
             let changes = self.diff(head_tree, &tree)?;
             let theirs =
@@ -146,21 +157,6 @@ impl GitVcs {
         let start = self.commit_tree(&tree, &parents, message, Author::Ralph)?;
         self.git(&["update-ref", name, &start]).run()?;
         Ok(Some(start))
-    }
-
-    /// The worktree as a tree, by this copy of the index.
-    pub(super) fn tree_of_files(
-        &self,
-        scratch: &Scratch,
-        head: Option<&str>,
-    ) -> Result<String, GitError> {
-        if let Some(sandboxed) = &self.sandboxed {
-            return Ok(self.see(sandboxed)?.tree);
-        }
-        for left_out in scratch.overlay(head)? {
-            self.warn(left_out);
-        }
-        scratch.write_tree()
     }
 
     /// The earlier save, where it says the same.

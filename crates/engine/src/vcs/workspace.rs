@@ -303,8 +303,7 @@ impl GitVcs {
     ) -> Result<Option<String>, GitError> {
         let known = start.as_ref().map(|start| start.id.clone());
         let Some(lived) = self.last_lived()? else { return Ok(known) };
-        let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
-        let files = self.tree_of_files(&scratch, head)?;
+        let files = self.worktree_tree(head)?;
         let mut later = self.diff(head_tree, &files)?;
         later.retain(|change| changed_at(self.worktree(), &change.path) > lived);
         if later.is_empty() {

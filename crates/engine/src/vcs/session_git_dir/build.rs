@@ -8,6 +8,7 @@ use super::super::entries::os_path;
 use super::super::git::{Git, GitError};
 use super::super::listed::{Listing, listing, standard_file, written_path};
 use super::super::scratch::copy_with_time;
+use super::owners::copy_index;
 use super::settings::{self, Setting};
 use super::{LOOK, OBJECTS, PRIVATE, SessionGitDir, private_folder};
 use crate::untrusted::{DOCUMENT, LARGE, SMALL, read_named, read_own};
@@ -22,11 +23,16 @@ const LISTS: [(&str, &str, &str); 2] = [
 const ALTERNATES: &str = "objects/info/alternates";
 
 impl SessionGitDir {
-    /// Fills `git` and `look`.
-    pub(super) fn build(&self, git: &Path, look: &Path) -> Result<(), GitError> {
+    /// Fills `git` and `look`, with `head` checked out.
+    pub(super) fn build(
+        &self,
+        git: &Path,
+        look: &Path,
+        head: Option<&str>,
+    ) -> Result<(), GitError> {
         let listing = listing(&self.project)?;
         let active = settings::active_settings(&listing);
-        let lists = self.lists(&active);
+        let lists = self.lists(&listing);
         let more = self.own_settings(&listing, &lists);
         let config = settings::text_of(&active, &more);
         let made = || -> io::Result<()> {
@@ -41,7 +47,8 @@ impl SessionGitDir {
             }
             self.copy_refs(git)?;
             self.copy_hooks(git)?;
-            std::fs::write(git.join(ALTERNATES), self.alternate_lines())
+            std::fs::write(git.join(ALTERNATES), self.alternate_lines())?;
+            self.set_head(look, head)
         };
         made().map_err(|source| GitError::File { path: git.to_owned(), source })
     }
@@ -65,26 +72,34 @@ impl SessionGitDir {
                 remove_if_there(&index)?;
                 copy_with_time(&seen, &index)?;
             }
-            match head {
-                Some(head) if !to.join("reftable").is_dir() => set_head(to, &to.join(inside), head),
-                _ => Ok(()),
-            }
+            self.set_head(to, head)
         };
         made().map_err(|source| GitError::File { path: to.to_owned(), source })
     }
 
     /// The user's lists, whatever their home is in a sandbox.
-    fn lists(&self, active: &[Setting]) -> Vec<(&'static str, &'static str, Vec<u8>)> {
+    fn lists(&self, listing: &Listing) -> Vec<(&'static str, &'static str, Vec<u8>)> {
         let read = |(key, name, standard): (&'static str, &'static str, &str)| {
-            let path = match settings::value_of(active, key) {
-                Some(b"") => return None,
-                Some(written) => written_path(written).or_else(|| self.path_of(key))?,
-                None => standard_file(standard)?,
-            };
-            let text = read_named(None, &self.project.worktree.join(path), DOCUMENT).ok()?;
-            Some((key, name, text))
+            let path = self.list_path(listing, key, standard)?;
+            Some((key, name, read_named(None, &path, DOCUMENT).ok()?))
         };
         LISTS.into_iter().filter_map(read).collect()
+    }
+
+    fn list_path(&self, listing: &Listing, key: &str, standard: &str) -> Option<PathBuf> {
+        let path = match listing.value(key) {
+            Some(b"") => return None,
+            Some(written) => written_path(written).or_else(|| self.path_of(key))?,
+            None => standard_file(standard)?,
+        };
+        Some(self.project.worktree.join(path))
+    }
+
+    /// The files beside the worktree that say which files git ignores, and how it reads the others.
+    pub(in crate::vcs) fn list_paths(&self, listing: &Listing) -> Vec<PathBuf> {
+        let users = |(key, _, standard): (&str, &str, &str)| self.list_path(listing, key, standard);
+        let own = ["info/exclude", "info/attributes"].map(|name| self.common.join(name));
+        LISTS.into_iter().filter_map(users).chain(own).collect()
     }
 
     /// The path that a setting has, as git reads it.
@@ -145,7 +160,14 @@ impl SessionGitDir {
                 copy_tree(&self.own.join(name), &to.join(name), &|_| true)?;
             }
         }
-        match copy_with_time(&self.own.join("index"), &to.join("index")) {
+        let id = match listing(&self.project)
+            .map_err(io::Error::other)?
+            .value("extensions.objectformat")
+        {
+            Some(b"sha256") => 32,
+            _ => 20,
+        };
+        match copy_index(&self.own.join("index"), &to.join("index"), id) {
             // A repository in which nothing was ever added has no index.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other?,
@@ -156,6 +178,24 @@ impl SessionGitDir {
             }
         }
         Ok(())
+    }
+
+    /// Puts the branch that is checked out in a directory, or a HEAD that is on none, onto a commit.
+    fn set_head(&self, common: &Path, commit: Option<&str>) -> io::Result<()> {
+        let Some(commit) = commit.filter(|_| !common.join("reftable").is_dir()) else {
+            return Ok(());
+        };
+        let own = common.join(self.own.strip_prefix(&self.common).unwrap_or(Path::new("")));
+        let head = read_own(&own.join("HEAD"), SMALL)?;
+        let head = String::from_utf8_lossy(&head);
+        let leads_on =
+            |branch: &&str| !branch.split('/').any(|part| part.is_empty() || part == "..");
+        let path = match head.trim_end().strip_prefix("ref: refs/heads/").filter(leads_on) {
+            Some(branch) => common.join("refs/heads").join(branch),
+            None => own.join("HEAD"),
+        };
+        path.parent().map_or(Ok(()), private_folder)?;
+        std::fs::write(path, format!("{commit}\n"))
     }
 
     /// Refs, without ours and without what the user has put aside.
@@ -235,19 +275,6 @@ fn without_ours(packed: &[u8]) -> Vec<u8> {
         }
     }
     kept
-}
-
-/// Puts the branch that is checked out, or a HEAD that is on none, onto a commit.
-fn set_head(common: &Path, own: &Path, commit: &str) -> io::Result<()> {
-    let head = read_own(&own.join("HEAD"), SMALL)?;
-    let head = String::from_utf8_lossy(&head);
-    let leads_on = |branch: &&str| !branch.split('/').any(|part| part.is_empty() || part == "..");
-    let path = match head.trim_end().strip_prefix("ref: refs/heads/").filter(leads_on) {
-        Some(branch) => common.join("refs/heads").join(branch),
-        None => own.join("HEAD"),
-    };
-    path.parent().map_or(Ok(()), private_folder)?;
-    std::fs::write(path, format!("{commit}\n"))
 }
 
 fn remove_if_there(path: &Path) -> io::Result<()> {

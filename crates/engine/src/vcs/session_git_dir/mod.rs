@@ -9,6 +9,7 @@
 //! complete one or none.
 
 mod build;
+mod owners;
 mod settings;
 mod visible_objects;
 
@@ -22,8 +23,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ralph_core::stable_hash::stable_hash;
 use serde::{Deserialize, Serialize};
 
+use super::fingerprint::Fingerprint;
 use super::git::GitError;
-use super::listed::listing;
+use super::in_place::lock;
+use super::inspect::Inspection;
+use super::listed::{Listing, listing};
 use super::position::Position;
 use super::worktree::remove_folder;
 use crate::ports::{Bind, SandboxMounts};
@@ -52,6 +56,8 @@ const SEEN: &str = "objects-";
 const MADE: &str = "made.json";
 /// The file in ours that says what the user's refs lead to.
 const KNOWN: &str = "ralph-known";
+/// How the pack in ours begins that an inspection leaves.
+const PACK: &str = "ralph-taken";
 /// The file that says that a session had it.
 const ISSUED: &str = "lent";
 
@@ -80,6 +86,27 @@ impl From<&Position> for Made {
     fn from(at: &Position) -> Self {
         Self { head: at.head.clone(), branch: at.branch.clone() }
     }
+}
+
+/// What all values for one directory share.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// Held while the directory is made, used or removed.
+    pub(super) turn: Mutex<()>,
+    /// The last inspection, unless a session got the directory since.
+    pub(super) inspected: Mutex<Option<Arc<Inspected>>>,
+}
+
+/// An inspection, and what it holds for.
+#[derive(Debug)]
+pub(super) struct Inspected {
+    pub(super) found: Inspection,
+    /// Whether a session had the directory before.
+    pub(super) was_issued: bool,
+    /// The files that were read; `None` where they may have changed meanwhile.
+    pub(super) files: Option<Fingerprint>,
+    /// The settings that they were read by.
+    pub(super) settings: Arc<Listing>,
 }
 
 impl SessionGitDir {
@@ -155,17 +182,17 @@ impl SessionGitDir {
         serde_json::from_slice::<Made>(&text).is_ok_and(|made| made == Made::from(at))
     }
 
-    /// Held while it is made, used or removed: runs side by side use that of the user's worktree.
-    pub(super) fn turn(&self) -> Arc<Mutex<()>> {
-        static TURNS: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
-        let mut turns = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(turns.entry(self.folder.clone()).or_default())
+    /// What the values for the same directory share: runs side by side use that of the user's worktree.
+    pub(super) fn shared(&self) -> Arc<Shared> {
+        static ALL: Mutex<BTreeMap<PathBuf, Arc<Shared>>> = Mutex::new(BTreeMap::new());
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.entry(self.folder.clone()).or_default())
     }
 
     /// Makes it from what is checked out, unless there is one.
     pub(super) fn ensure(&self, at: &Position) -> Result<(), GitError> {
-        let turn = self.turn();
-        let _held = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = self.shared();
+        let _held = lock(&shared.turn);
         if self.is_there() {
             return Ok(());
         }
@@ -173,7 +200,7 @@ impl SessionGitDir {
         let new = self.beside("new");
         let failed = |source| GitError::File { path: new.clone(), source };
         private_folder(&new).map_err(failed)?;
-        self.build(&new.join(GIT), &new.join(LOOK))?;
+        self.build(&new.join(GIT), &new.join(LOOK), at.head.as_deref())?;
         let made = serde_json::to_vec(&Made::from(at)).map_err(io::Error::other);
         made.and_then(|made| std::fs::write(new.join(MADE), made)).map_err(failed)?;
         std::fs::rename(&new, &self.folder).map_err(failed)
@@ -187,8 +214,8 @@ impl SessionGitDir {
 
     /// Removes it: what was in it is in the real repository now.
     pub fn remove(&self) -> Result<(), GitError> {
-        let turn = self.turn();
-        let _held = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = self.shared();
+        let _held = lock(&shared.turn);
         let old = self.beside("old");
         match std::fs::rename(&self.folder, &old) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -225,8 +252,8 @@ impl SessionGitDir {
 
     /// Removes all that is there of it, whole or half, and the note of its ref.
     pub(super) fn clear(&self) -> Result<(), GitError> {
-        let turn = self.turn();
-        let _held = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = self.shared();
+        let _held = lock(&shared.turn);
         self.sweep()?;
         let note = self.beside_as(BASE);
         match std::fs::remove_file(&note) {
@@ -272,12 +299,12 @@ impl SessionGitDir {
 
     /// No more sessions: removes the folder of objects.
     pub(super) fn forget_seen(&self) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).take();
+        lock(&self.seen).take();
     }
 
     /// A directory with the objects that are shown. `head`: among them what this commit needs.
     fn with_seen(&self, directory: Bind, head: Option<&str>) -> Result<Vec<Bind>, GitError> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&self.seen);
         let seen = seen.get_or_insert_with(|| {
             let prefix = self.seen_prefix();
             let all = self.folder.parent().unwrap_or(&self.folder);
@@ -345,8 +372,9 @@ impl SessionGitDir {
         Ok(settings::deciding_files(&listing, &self.project.worktree, &self.common))
     }
 
-    /// All that a session needs which begins at a commit.
+    /// All that a session needs which begins at a commit. From now on only an inspection knows what is in it.
     pub(super) fn issued(&self, head: Option<&str>) -> Result<SandboxMounts, GitError> {
+        lock(&self.shared().inspected).take();
         Ok(SandboxMounts {
             binds: self.binds(head)?,
             environment: Self::environment(),
@@ -358,8 +386,8 @@ impl SessionGitDir {
     /// All that a gate or a verifier needs: a directory as the user's is, made for it alone, with the files as
     /// they were last looked at staged. `head`: its branch is on this commit.
     pub(super) fn for_judges(&self, head: Option<&str>) -> Result<SandboxMounts, GitError> {
-        let turn = self.turn();
-        let _held = turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = self.shared();
+        let _held = lock(&shared.turn);
         let made = tempfile::Builder::new().prefix(JUDGE).tempdir_in(&self.folder);
         let made = made.map_err(|source| GitError::File { path: self.folder.clone(), source })?;
         self.build_for_judges(made.path(), head)?;
@@ -392,9 +420,14 @@ impl SessionGitDir {
         self.common.join(KNOWN)
     }
 
-    /// The path of ralph's own directory, for a fetch.
-    pub(super) fn look_folder(&self) -> PathBuf {
-        self.folder.join(LOOK)
+    /// How the pack begins that an inspection leaves, where it is in a sandbox.
+    pub(super) fn pack_in_inspection(&self) -> PathBuf {
+        self.common.join(PACK)
+    }
+
+    /// That pack, outside.
+    pub(super) fn pack(&self, name: &str) -> PathBuf {
+        self.folder.join(LOOK).join(format!("{PACK}-{name}.pack"))
     }
 
     /// The real directory that all worktrees share, which is where ours is in a sandbox.

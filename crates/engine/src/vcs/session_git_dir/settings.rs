@@ -175,12 +175,6 @@ pub(super) fn text_of(settings: &[Setting], more: &[Setting]) -> Vec<u8> {
     text
 }
 
-/// The effective value of a key.
-pub(super) fn value_of<'a>(settings: &'a [Setting], key: &str) -> Option<&'a [u8]> {
-    let found = settings.iter().rev().find(|setting| setting.key == key.as_bytes())?;
-    Some(found.value.as_deref().unwrap_or(b"true"))
-}
-
 /// The files in a worktree that would decide what the user's git does outside: those that settings are
 /// read from, and those that a setting names as a program. Settings may be remembered, files are not: a session
 /// can make one that a setting has named all along.

@@ -260,7 +260,7 @@ impl Worktrees {
         }
         let from = if tip.is_none() { base } else { branch.as_str() };
         let call = self.git(&arguments).arg("--").arg(path).arg(from);
-        if let Err(error) = call.holding(&hold.file).run() {
+        if let Err(error) = call.reading(&hold.file).run() {
             self.take_back(branch, &marker)?;
             return Err(error);
         }
