@@ -5,6 +5,7 @@ use ralph_core::TaskId;
 
 /// What git and the environment of a process print.
 pub fn git_output(bytes: &[u8]) {
+    crate::git::fuzz(bytes);
     crate::vcs::fuzz(bytes);
     crate::process::fuzz(bytes);
 }

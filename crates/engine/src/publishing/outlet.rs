@@ -15,12 +15,12 @@ use tokio::sync::watch;
 
 use super::record::{Pending, PublishRecords};
 use super::watch::WatchSetup;
+use super::{Push, PushError, RunHook};
+use crate::crash;
 use crate::forge::{ForgeContext, RemoteForge, Retry, quoted};
 use crate::ports::{Forge, ForgeError, GitError, Published, PullRequest, StoreError, Survey};
 use crate::process::{CommandSpec, Stop};
-use crate::run::crash;
-use crate::vcs::upstream::{commit_of, relation};
-use crate::vcs::{Push, PushError, RunHook};
+use crate::publishing::upstream::{commit_of, relation};
 
 /// Where branches go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -261,7 +261,7 @@ pub(crate) fn decided(course: &Course, setup: &PublishSetup, branch: &str) -> Op
                 page(pull),
                 setup.base
             ),
-            command: match crate::vcs::upstream::is_commit(&pull.head) {
+            command: match crate::publishing::upstream::is_commit(&pull.head) {
                 true => format!(
                     "git rebase --onto {} {} {}",
                     quoted(&format!("{}/{}", setup.pr_remote, setup.base)),

@@ -12,7 +12,7 @@ use super::record::ReviewRecord;
 use crate::clock::now;
 use crate::forge::paused;
 use crate::ports::{Forge, ForgeError};
-use crate::vcs::upstream::commit_of;
+use crate::publishing::upstream::commit_of;
 
 /// What of a pull request becomes work.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

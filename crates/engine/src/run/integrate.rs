@@ -31,7 +31,7 @@ use crate::ports::{Candidate, GitError, RunBase, Saved, Store, StoreError, Vcs};
 use crate::project::Project;
 use crate::vcs::GitVcs;
 use crate::vcs::trunk::{Replayed, Trunk};
-use crate::vcs::worktree::{Identity, Wanted, WorktreeRefusal, Worktrees};
+use crate::worktrees::{Identity, Wanted, WorktreeRefusal, Worktrees};
 
 /// What the names of tasks' branches begin with.
 pub const PREFIX: &str = "ralph/";

@@ -32,11 +32,11 @@
 //! | [`state_file`] | `state.toml` |
 //! | [`journal`] | `events.jsonl` |
 //! | [`run_files`] | the folder and the lock of a run |
-//! | [`crash`] | points at which tests kill the process |
+
+use crate::crash;
 
 mod baseline;
 mod clean;
-pub mod crash;
 mod crew;
 mod daily_cost;
 mod deciding;

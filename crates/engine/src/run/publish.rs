@@ -17,12 +17,12 @@ use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
 use super::crew::Crew;
+use crate::git::Git;
 use crate::ports::{Filter, GitError, Scope, Store, StoreError};
 use crate::process::{CommandSpec, Stop, capture};
+use crate::publishing::upstream::commit_of;
 use crate::publishing::{Outlet, PublishSetup, Trouble, decided, published};
 use crate::sandbox::ProgramKind;
-use crate::vcs::git::Git;
-use crate::vcs::upstream::commit_of;
 
 /// What the pushes of a run share.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The base branch of pull requests, and the commit where a branch starts.
 
-use super::git::{Git, GitError};
-use super::position::position;
+use crate::git::position::position;
+use crate::git::{Git, GitError};
 use crate::project::Project;
 
 /// A branch that others are merged into.

@@ -6,13 +6,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::entries::{Change, RAW, os_path, parse_changes, zeros};
-use super::git::GitError;
 use super::in_place::GitVcs;
-use super::spelling::spelled;
+use crate::crash;
+use crate::git::GitError;
+use crate::git::entries::{Change, RAW, os_path, parse_changes, zeros};
+use crate::git::spelling::spelled;
 use crate::ports::{Candidate, RunBase, Vcs};
 use crate::project::write_privately;
-use crate::run::crash;
 use crate::untrusted::{LARGE, read_own};
 
 /// What the worktree has of a commit that a branch moves to.

@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 
 use ralph_core::secret_files::looks_secret;
 
-use super::entries::{Change, folders_above};
-use super::git::GitError;
 use super::in_place::GitVcs;
 use super::sandboxed::WorktreeSandbox;
-use super::scratch::{Scratch, Survey};
-use super::spelling::spelled;
 use super::start::Start;
+use crate::git::GitError;
+use crate::git::entries::{Change, folders_above};
+use crate::git::scratch::{Scratch, Survey};
+use crate::git::spelling::spelled;
 use crate::ports::{Candidate, RunBase};
 
 impl GitVcs {
@@ -97,7 +97,7 @@ impl GitVcs {
 
     /// Whether the worktree is exactly what is committed. Where git does not know, the answer is no, and a
     /// candidate decides.
-    pub(super) fn is_as_committed(&self, head: &str) -> Result<bool, GitError> {
+    pub(crate) fn is_as_committed(&self, head: &str) -> Result<bool, GitError> {
         if let Some(sandboxed) = &self.sandboxed {
             return Ok(self.see(sandboxed)?.tree == self.tree_of(Some(head))?);
         }

@@ -2,8 +2,8 @@
 
 use ralph_core::run::WorkPlace;
 
-use super::git::GitError;
 use super::in_place::GitVcs;
+use crate::git::GitError;
 
 impl GitVcs {
     /// A commit whose changes are all in what is checked out counts as being there: it was squashed or picked.

@@ -9,9 +9,9 @@ use ralph_core::TaskId;
 use ralph_core::ids::RunId;
 use ralph_core::records::FileChange;
 
-use super::in_place::lock;
 use super::wip::ref_name;
 use crate::ports::{Candidate, Checkout, GitError, RunBase, Saved, Vcs};
+use crate::sync::lock;
 
 type Files = BTreeMap<String, String>;
 

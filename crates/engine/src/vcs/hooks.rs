@@ -5,20 +5,20 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::git::{ELSEWHERE, Git, GitError};
 use super::in_place::GitVcs;
-use super::listed::listing;
-use super::sandboxed::is_no;
-use super::scratch::Scratch;
+use crate::git::listed::listing;
+use crate::git::scratch::Scratch;
+use crate::git::{ELSEWHERE, Git, GitError};
+use crate::host::may_run;
 use crate::ports::{Bind, Candidate, HookSandbox, RunBase};
 use crate::probe::{self, Ended};
 use crate::process::CommandSpec;
+use crate::session_git::sandbox::is_no;
 use crate::untrusted::read_own;
 
 /// How often in a row the hook may change what is to be committed.
@@ -298,8 +298,6 @@ impl GitVcs {
 }
 
 /// The hook, if git would run it.
-pub(super) fn executable(folder: &Path, name: &str) -> Option<PathBuf> {
-    let path = folder.join(name);
-    let found = std::fs::metadata(&path).ok()?;
-    (found.is_file() && found.permissions().mode() & 0o111 != 0).then_some(path)
+fn executable(folder: &Path, name: &str) -> Option<PathBuf> {
+    Some(folder.join(name)).filter(|path| may_run(path))
 }

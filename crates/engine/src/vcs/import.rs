@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 
 use super::branch::Files;
-use super::entries::zeros;
-use super::git::GitError;
-use super::in_place::{GitVcs, lock};
+use super::in_place::GitVcs;
 use super::sandboxed::WorktreeSandbox;
-use super::scratch::Scratch;
+use crate::crash;
+use crate::git::GitError;
+use crate::git::entries::zeros;
+use crate::git::scratch::Scratch;
 use crate::ports::{Candidate, RunBase};
-use crate::run::crash;
+use crate::sync::lock;
 
 /// The fewest letters by which a commit is named.
 const SHORTEST: usize = 7;

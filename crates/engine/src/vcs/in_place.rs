@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ralph_core::glob::Patterns;
 use ralph_core::ids::RunId;
@@ -13,20 +13,21 @@ use ralph_core::run::WorkPlace;
 use ralph_core::{TaskId, Timestamp};
 
 use super::commit::Unrefreshed;
-use super::entries::{COUNTED, Change, RAW, parse_changes, parse_counted};
-use super::git::{Git, GitError};
 use super::hold::BranchHold;
 use super::hooks::Hooks;
-use super::position::{Position, object_id, position};
 use super::sandboxed::WorktreeSandbox;
-use super::spelling::spelled;
 use super::start::Start;
+use crate::git::entries::{COUNTED, Change, RAW, parse_changes, parse_counted};
+use crate::git::position::{Position, object_id, position};
+use crate::git::spelling::spelled;
+use crate::git::{Git, GitError};
 use crate::kept::is_state;
 use crate::ports::{
     Candidate, Checkout, Ending, Forbidden, KeepSaves, Opened, RunBase, SandboxMounts, Saved,
     SetAsideWork, Vcs,
 };
 use crate::project::Project;
+use crate::sync::lock;
 use crate::untrusted::settle_base;
 
 /// Version control by git, in place.
@@ -60,15 +61,15 @@ pub struct GitVcs {
 const COUNTED_COMMITS: &str = "--max-count=1000";
 
 /// The parts of a commit.
-pub(super) struct CommitParts {
-    pub(super) id: String,
-    pub(super) tree: String,
-    pub(super) parents: Vec<String>,
+pub(crate) struct CommitParts {
+    pub(crate) id: String,
+    pub(crate) tree: String,
+    pub(crate) parents: Vec<String>,
 }
 
 /// The author of a commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Author {
+pub(crate) enum Author {
     User,
     Ralph,
 }
@@ -151,12 +152,12 @@ impl GitVcs {
         Git::plumbing(self.worktree(), arguments)
     }
 
-    pub(super) fn position(&self) -> Result<Position, GitError> {
+    pub(crate) fn position(&self) -> Result<Position, GitError> {
         position(&self.project)
     }
 
     /// The tree of a commit; the empty tree for none.
-    pub(super) fn tree_of(&self, commit: Option<&str>) -> Result<String, GitError> {
+    pub(crate) fn tree_of(&self, commit: Option<&str>) -> Result<String, GitError> {
         let name = commit.unwrap_or_default();
         if let Some(tree) = lock(&self.trees).get(name) {
             return Ok(tree.clone());
@@ -174,7 +175,7 @@ impl GitVcs {
     }
 
     /// What a ref or an id leads to, if it leads to a commit.
-    pub(super) fn commit_parts(&self, name: &str) -> Result<Option<CommitParts>, GitError> {
+    pub(crate) fn commit_parts(&self, name: &str) -> Result<Option<CommitParts>, GitError> {
         let asked = format!("{name}\n");
         let answer = self.git(&["cat-file", "--batch"]).input(asked.as_bytes()).run()?;
         let text = String::from_utf8_lossy(&answer);
@@ -198,7 +199,7 @@ impl GitVcs {
     }
 
     /// Makes a commit; no ref leads to it.
-    pub(super) fn commit_tree(
+    pub(crate) fn commit_tree(
         &self,
         tree: &str,
         parents: &[&str],
@@ -246,10 +247,6 @@ impl GitVcs {
             warnings.push(sentence);
         }
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Vcs for GitVcs {

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::TaskId;
 
-use super::entries::{Change, Entry, RepoPath, folders_above, index_info, os_path};
-use super::git::GitError;
 use super::in_place::GitVcs;
-use super::scratch::Scratch;
 use super::wip::Wip;
+use crate::git::GitError;
+use crate::git::entries::{Change, Entry, RepoPath, folders_above, index_info, os_path};
+use crate::git::scratch::Scratch;
 use crate::ports::{Bind, Candidate, RunBase};
 use crate::project::Project;
 

@@ -4,63 +4,34 @@
 //! Outside the sandbox, git only reads that pack, and works on objects, refs and the user's index. Outside,
 //! ralph reads no file of a session's git directory, and git reads no file of a worktree.
 
-use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::io::{self, Read, Seek};
+use std::io::{Read, Seek};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ralph_core::TaskId;
-use ralph_core::agent::ProcessEnd;
 use ralph_core::ids::RunId;
 
-use super::fingerprint::Fingerprint;
-use super::git::{Git, GitError};
-use super::in_place::{Author, GitVcs, lock};
-use super::inspect::{COMMAND, Inspection, InspectionRequest, Packed};
-use super::listed::{Listing, listing};
-use super::position::{Position, object_id};
-use super::session_git_dir::{Inspected, PRIVATE, SessionGitDir};
+use super::in_place::{Author, GitVcs};
 use super::wip::ref_name;
-use crate::host::host;
-use crate::ports::{Bind, Jail, SandboxMounts};
-use crate::process::{CommandSpec, Stop, capture};
+use crate::crash;
+use crate::git::fingerprint::Fingerprint;
+use crate::git::listed::{Listing, listing};
+use crate::git::position::{Position, object_id};
+use crate::git::{Git, GitError};
+use crate::ports::{Bind, SandboxMounts};
+use crate::process::CommandSpec;
 use crate::project::Project;
-use crate::run::crash;
+use crate::session_git::inspect::{COMMAND, Inspection, InspectionRequest, Packed};
+use crate::session_git::sandbox::{RALPH, inside, run};
+use crate::session_git::{GitSandbox, Inspected, PRIVATE, SessionGitDir};
+use crate::sync::lock;
 use crate::untrusted::open_own;
 
-/// This program, in every sandbox.
-const RALPH: &str = "/run/ralph/bin/ralph";
-/// The default search path for programs.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Refs that hold what was taken last from a worktree's sessions.
 pub(super) const TAKEN: &str = "refs/ralph/taken/";
-/// How often ralph tries to create a sandbox, and how bubblewrap reports a failure.
-const TRIES: u32 = 3;
-const NO_BOX: &str = "bwrap: Can't ";
 /// So many objects of a session are not kept as a pack.
 const LOOSE: u32 = 100;
-/// How long a look may take.
-const PATIENCE: Duration = Duration::from_secs(600);
-
-/// How programs of the loop are sandboxed.
-#[derive(Debug, Clone)]
-pub struct GitSandbox {
-    /// The sandbox.
-    pub jail: Arc<dyn Jail>,
-    /// What programs outside of it find in their environment: that of the user.
-    pub environment: Vec<(OsString, OsString)>,
-    /// How long one may take.
-    pub patience: Duration,
-}
-
-impl GitSandbox {
-    /// Sandboxes of this kind.
-    pub fn new(jail: Arc<dyn Jail>, environment: Vec<(OsString, OsString)>) -> Self {
-        Self { jail, environment, patience: PATIENCE }
-    }
-}
 
 /// The sandboxes of a worktree.
 #[derive(Debug)]
@@ -241,7 +212,7 @@ impl GitVcs {
             env: inside(&sandboxed.sandbox),
             stdin: vec![],
         };
-        let printed = run("reading the worktree", sandboxed, &spec, &binds)?;
+        let printed = run("reading the worktree", &sandboxed.sandbox, &spec, &binds)?;
         let line = printed.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"{"));
         let seen: Inspection =
             serde_json::from_slice(line.unwrap_or_default()).map_err(|error| odd(&error))?;
@@ -300,7 +271,7 @@ impl GitVcs {
         let _held = lock(&shared.turn);
         binds.extend(sandboxed.git_dir.inspection_binds(false)?);
         let spec = call.sandboxed_spec(&inside(&sandboxed.sandbox))?;
-        run("git", sandboxed, &spec, &binds)
+        run("git", &sandboxed.sandbox, &spec, &binds)
     }
 
     /// Removes the session's directory. Unreachable commits in it are saved first.
@@ -435,7 +406,7 @@ fn imported_ref(git_dir: &SessionGitDir) -> String {
 
 /// Removes the directory of a worktree, which may be gone itself, and the refs for it. A directory that a
 /// session used and that was not inspected since is kept under another name, which is returned.
-pub(super) fn forget_sandbox(
+pub(crate) fn forget_sandbox(
     project: &Project,
     git_dir: &SessionGitDir,
     looked_at: bool,
@@ -460,68 +431,4 @@ fn is_sparse(settings: &Listing) -> bool {
 
 fn odd(answer: &dyn std::fmt::Display) -> GitError {
     GitError::Odd { verb: "look".to_owned(), answer: answer.to_string() }
-}
-
-/// The environment of programs in a sandbox.
-fn inside(sandbox: &GitSandbox) -> Vec<(OsString, OsString)> {
-    // What looks at a session's work must not be a program that the session wrote.
-    let path =
-        host().environment(&sandbox.environment).into_iter().find(|(name, _)| name == "PATH");
-    let path = path.map_or_else(|| PATH.into(), |(_, value)| value);
-    let mut environment = vec![("PATH".into(), path), ("HOME".into(), "/tmp".into())];
-    environment.push(("LC_ALL".into(), "C".into()));
-    environment.extend(SessionGitDir::environment());
-    environment
-}
-
-/// The message for a program that ended without output.
-fn exit_words(code: i32) -> String {
-    format!("exit code {code}")
-}
-
-/// Whether a program said no, and nothing else.
-pub(super) fn is_no(error: &GitError) -> bool {
-    matches!(error, GitError::Boxed { message, .. } if *message == exit_words(1))
-}
-
-/// Runs a program in a sandbox and returns what it printed.
-fn run(
-    what: &'static str,
-    sandboxed: &WorktreeSandbox,
-    spec: &CommandSpec,
-    binds: &[Bind],
-) -> Result<Vec<u8>, GitError> {
-    let mut again = TRIES;
-    loop {
-        again -= 1;
-        let wrapped = sandboxed.sandbox.jail.wrap(spec.clone(), binds);
-        match finish(what, sandboxed.sandbox.patience, &wrapped) {
-            // A path that should be hidden was removed at this moment.
-            Err(GitError::Boxed { message, .. }) if again > 0 && message.starts_with(NO_BOX) => {}
-            done => return done,
-        }
-    }
-}
-
-/// Runs a program to its end and returns what it printed.
-fn finish(what: &'static str, limit: Duration, spec: &CommandSpec) -> Result<Vec<u8>, GitError> {
-    // A thread of its own: the caller may be inside a runtime.
-    let ran =
-        std::thread::scope(|scope| scope.spawn(|| capture(spec, limit, Stop::never())).join().ok());
-    let Some(ran) = ran else {
-        return Err(GitError::Boxed { what, message: "it crashed".to_owned() });
-    };
-    let message = match ran.end {
-        ProcessEnd::Exited { code: 0 } => return Ok(ran.stdout),
-        ProcessEnd::NotStarted { error } => {
-            return Err(GitError::NotStarted(io::Error::other(error)));
-        }
-        ProcessEnd::TimedOut { .. } => format!("timed out after {}s", limit.as_secs()),
-        ProcessEnd::Exited { code } if ran.stderr.trim().is_empty() => exit_words(code),
-        end => match ran.stderr.trim() {
-            "" => format!("{end:?}"),
-            output => output.to_owned(),
-        },
-    };
-    Err(GitError::Boxed { what, message })
 }

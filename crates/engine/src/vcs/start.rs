@@ -6,13 +6,14 @@ use std::sync::Arc;
 use ralph_core::ids::RunId;
 
 use super::checkout;
-use super::entries::{Entry, RepoPath};
-use super::git::GitError;
-use super::in_place::{Author, GitVcs, lock};
-use super::position::Position;
-use super::scratch::{self, Scratch, Survey};
+use super::in_place::{Author, GitVcs};
 use super::workspace::{Leftovers, Record};
+use crate::git::GitError;
+use crate::git::entries::{Entry, RepoPath};
+use crate::git::position::Position;
+use crate::git::scratch::{self, Scratch, Survey};
 use crate::ports::{RunBase, Vcs};
+use crate::sync::lock;
 
 /// The paths that were dirty before the run.
 #[derive(Debug, Default)]

@@ -3,10 +3,10 @@
 use ralph_core::TaskId;
 
 use super::branch::Files;
-use super::git::GitError;
 use super::in_place::{Author, GitVcs};
-use super::scratch::Scratch;
-use super::spelling::spelled;
+use crate::git::GitError;
+use crate::git::scratch::Scratch;
+use crate::git::spelling::spelled;
 use crate::ports::{Bind, Vcs};
 use crate::project::Project;
 

@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use ralph_core::records::FileChange;
 
 use super::branch::{Advanced, Files};
-use super::entries::{Entry, RAW, RepoPath, parse_changes};
-use super::git::GitError;
 use super::in_place::{Author, GitVcs};
-use super::spelling::spelled;
+use crate::git::GitError;
+use crate::git::entries::{Entry, RAW, RepoPath, parse_changes};
+use crate::git::spelling::spelled;
 use crate::ports::Vcs;
 
 /// How many commits are listed at once; older ones are asked for one by one.

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 
 use ralph_core::{TaskId, Timestamp};
 
-use super::entries::os_path;
-use super::git::GitError;
 use super::in_place::{Author, GitVcs};
 use crate::clock;
+use crate::git::GitError;
+use crate::git::entries::os_path;
 use crate::ports::{RunBase, Saved};
 use crate::project::Project;
 
