@@ -23,7 +23,7 @@ pub fn proxy_bytes(bytes: &[u8]) {
 /// The ref of saved work of this task.
 pub fn wip_ref(task: &TaskId) {
     assert_eq!(
-        crate::vcs::wip::task_of(&crate::vcs::wip::ref_name(task, 7)),
+        crate::vcs::wip::parse_ref(&crate::vcs::wip::ref_name(task, 7)),
         Some((task.clone(), 7))
     );
 }

@@ -307,18 +307,28 @@ impl<'a> Git<'a> {
         }
     }
 
+    /// Runs it where an exit code of 1 means that there is nothing, and returns the line that it printed.
+    pub(crate) fn answer(self) -> Result<Option<String>, GitError> {
+        let verb = self.verb;
+        let (is_there, printed) = self.yes_or_no()?;
+        Ok(Some(text(verb, printed)?).filter(|_| is_there))
+    }
+
     /// Runs it and returns the one line that it printed.
     pub fn line(self) -> Result<String, GitError> {
-        let verb = self.verb.to_owned();
-        let printed = self.run()?;
-        match String::from_utf8(printed) {
-            Ok(text) if !text.trim_end().is_empty() => Ok(text.trim_end().to_owned()),
-            Ok(answer) => Err(GitError::Odd { verb, answer }),
-            Err(error) => {
-                let answer = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                Err(GitError::Odd { verb, answer })
+        let verb = self.verb;
+        match text(verb, self.run()?)? {
+            empty if empty.is_empty() => {
+                Err(GitError::Odd { verb: verb.to_owned(), answer: empty })
             }
+            line => Ok(line),
         }
+    }
+
+    /// Runs it and returns the lines that it printed.
+    pub(crate) fn lines(self) -> Result<Vec<String>, GitError> {
+        let printed = self.run()?;
+        Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
     }
 
     fn once(&self) -> Result<Output, GitError> {
@@ -336,6 +346,15 @@ impl<'a> Git<'a> {
         }
         command.output().map_err(GitError::NotStarted)
     }
+}
+
+/// What git printed, without the end of its line. Ids and names that are not text have no other name.
+fn text(verb: &str, printed: Vec<u8>) -> Result<String, GitError> {
+    let text = String::from_utf8(printed).map_err(|error| GitError::Odd {
+        verb: verb.to_owned(),
+        answer: String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    })?;
+    Ok(text.trim_end().to_owned())
 }
 
 #[expect(clippy::disallowed_methods, reason = "git has no way to wait for its locks but to ask")]

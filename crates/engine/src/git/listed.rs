@@ -30,7 +30,6 @@ const CONDITIONS: [&[u8]; 3] = [b"gitdir:", b"gitdir/i:", b"hasconfig:"];
 /// A setting as git lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Listed {
-    /// Whether the repository says it.
     pub(crate) is_local: bool,
     /// The file that says it; `None` for what the environment says.
     pub(crate) file: Option<PathBuf>,
@@ -44,7 +43,6 @@ pub(crate) struct Listed {
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     pub(crate) all: Vec<Listed>,
-    /// Who commits by these settings.
     author: OnceLock<(String, String)>,
 }
 

@@ -5,6 +5,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `command` | the one constructor of git commands |
+//! | `commits` | questions about commits |
 //! | `listed` | the effective settings of a worktree, remembered until their files change |
 //! | `pinned` | settings of a repository that name programs, neutralized for those commands |
 //! | `position` | which commit and branch are checked out, read from files |
@@ -17,6 +18,7 @@
 //! | `version` | the installed git version, and the oldest supported one |
 
 mod command;
+mod commits;
 pub(crate) mod entries;
 pub(crate) mod fingerprint;
 pub(crate) mod folders;
@@ -30,6 +32,8 @@ mod version;
 
 pub(crate) use command::{ELSEWHERE, settle_inside};
 pub use command::{Git, GitError, git};
+pub use commits::commit_of;
+pub(crate) use commits::is_ancestor;
 pub use folders::remove_tree;
 pub use signing::{Signing, signing};
 pub use version::{FLOOR, check_version, version};

@@ -20,7 +20,6 @@ use crate::project::Project;
 /// The replacement for a value of the repository where the user has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Instead {
-    /// This one.
     Value(&'static str),
     /// Nothing, so that what needs the program fails: work that was not filtered must not be committed.
     Failure,
@@ -108,7 +107,6 @@ pub(crate) struct Pins {
 /// A setting that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Listed {
-    /// Whether the repository says it.
     is_local: bool,
     /// In small letters but for the part between the dots.
     key: Vec<u8>,

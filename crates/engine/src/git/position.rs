@@ -27,9 +27,10 @@ impl Position {
 
 /// Reads what is checked out in the worktree.
 pub(crate) fn position(project: &Project) -> Result<Position, GitError> {
-    match read_position(&project.own_git_dir()?, &project.git_dir)? {
+    let own = project.own_git_dir()?;
+    match read_position(&own, &project.git_dir)? {
         Some(at) => Ok(at),
-        None => ask(&project.worktree),
+        None => ask(&project.worktree, &own),
     }
 }
 
@@ -126,22 +127,10 @@ fn resolve(common: &Path, name: &str, depth: u8) -> Result<Option<String>, Uncle
     }
 }
 
-fn ask(worktree: &Path) -> Result<Position, GitError> {
-    let quiet = |arguments: &[&str]| match Git::plumbing(worktree, arguments).run() {
-        Ok(printed) => match String::from_utf8(printed) {
-            Ok(text) => Ok(Some(text.trim_end().to_owned())),
-            // No other name stands for it: ralph would work on another branch.
-            Err(error) => {
-                let answer = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                Err(GitError::Odd {
-                    verb: arguments.first().copied().unwrap_or_default().to_owned(),
-                    answer,
-                })
-            }
-        },
-        // Both calls say nothing when there is no such thing, and something when git itself fails.
-        Err(GitError::Failed { message, .. }) if message.starts_with("exit status: 1") => Ok(None),
-        Err(error) => Err(error),
+/// The same by git, in a worktree with this git directory.
+pub(crate) fn ask(worktree: &Path, own: &Path) -> Result<Position, GitError> {
+    let quiet = |arguments: &[&'static str]| {
+        Git::plumbing(worktree, arguments).env("GIT_DIR", own).answer()
     };
     let branch = quiet(&["symbolic-ref", "-q", "HEAD"])?;
     let branch = branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned());

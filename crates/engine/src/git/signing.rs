@@ -13,11 +13,8 @@ use crate::process::{Captured, Stop, capture};
 /// Which key signs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signing {
-    /// Nothing is signed.
     Off,
-    /// It works.
     Works,
-    /// It does not, and why.
     Broken(String),
 }
 

@@ -14,11 +14,8 @@ pub const USER_OF_ROOT: u32 = 1000;
 /// A place that is shown in a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bind {
-    /// What is shown.
     pub from: PathBuf,
-    /// The path in the sandbox.
     pub to: PathBuf,
-    /// Whether it may be changed there.
     pub writable: bool,
 }
 
@@ -63,7 +60,6 @@ pub trait HookSandbox: Send + Sync + fmt::Debug {
 /// The result of a hook.
 #[derive(Debug)]
 pub struct HookEnd {
-    /// How it ended, and what it printed.
     pub probe: Probe,
     /// What it did to git's settings, undone, each in a sentence.
     pub notes: Vec<String>,

@@ -35,9 +35,7 @@ pub struct RunBase {
 /// A worktree that is ready for a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opened {
-    /// What the session's work is compared with.
     pub base: RunBase,
-    /// Work of another task that left the worktree.
     pub left: Option<SetAsideWork>,
     /// Earlier work of the task that is in the worktree again.
     pub restored: Option<Restored>,
@@ -58,40 +56,31 @@ impl Opened {
 /// Work that left the worktree because the next session is about another task. It is saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetAsideWork {
-    /// Whose it is.
     pub task: TaskId,
-    /// The files that were reverted.
     pub paths: Vec<PathBuf>,
 }
 
 /// Work that was restored for its task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// The ref that holds it.
     pub name: String,
-    /// The files that were written or removed.
     pub paths: Vec<PathBuf>,
 }
 
 /// Work that could not be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
-    /// The ref that holds it.
     pub name: String,
-    /// The files in the way.
     pub paths: Vec<PathBuf>,
 }
 
 /// The tree that is judged: what is committed, and what the session left in the worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// The tree.
     pub tree: String,
     /// The commit below it; `None` on a branch without commits.
     pub head: Option<String>,
-    /// The tree of that commit.
     pub head_tree: String,
-    /// Whether there is something that is not committed.
     pub leftovers: bool,
     /// The newest commit that sessions made on top of `head` in a git directory of their own: nothing of it
     /// is on the branch before it is green.
@@ -103,7 +92,6 @@ pub struct Candidate {
 pub struct Saved {
     /// The full name of the ref that holds it.
     pub name: String,
-    /// The commit.
     pub commit: String,
 }
 
@@ -114,7 +102,6 @@ pub struct SandboxMounts {
     pub binds: Vec<Bind>,
     /// Files of the worktree that have programs run outside of the sandbox: only to be read.
     pub read_only: Vec<PathBuf>,
-    /// Variables.
     pub environment: Vec<(OsString, OsString)>,
     /// Temporary folders that are removed with the last reference.
     pub held: Vec<Arc<tempfile::TempDir>>,
@@ -177,7 +164,6 @@ pub struct KeepSaves {
 pub enum Ending {
     /// Done, or dropped.
     Done,
-    /// Failed.
     Failed,
     /// Anything else: its work stays.
     Open,

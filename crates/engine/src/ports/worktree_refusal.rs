@@ -5,124 +5,41 @@ use std::path::{Path, PathBuf};
 /// What is in the way. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorktreeRefusal {
-    /// A worktree that ralph did not create is there.
     #[error("{} is a worktree that ralph did not create", path.display())]
-    Persons {
-        /// The worktree.
-        path: PathBuf,
-    },
-    /// The folder has files that ralph did not put there.
+    Persons { path: PathBuf },
     #[error("{} has files that ralph did not put there, such as {}", path.display(), file.display())]
-    FolderTaken {
-        /// The folder.
-        path: PathBuf,
-        /// One of the files.
-        file: PathBuf,
-    },
-    /// The folder would be in another worktree.
+    FolderTaken { path: PathBuf, file: PathBuf },
     #[error("{} would be inside the worktree {}", path.display(), outer.display())]
-    Inside {
-        /// The folder.
-        path: PathBuf,
-        /// The other worktree.
-        outer: PathBuf,
-    },
-    /// A link leads the folder elsewhere.
+    Inside { path: PathBuf, outer: PathBuf },
     #[error("{} is a link; ralph creates worktrees only in real folders", path.display())]
-    Linked {
-        /// The link.
-        path: PathBuf,
-    },
-    /// The branch is checked out somewhere else.
+    Linked { path: PathBuf },
     #[error("branch {branch} is checked out in {}", path.display())]
-    Elsewhere {
-        /// The branch.
-        branch: String,
-        /// The path of its worktree.
-        path: PathBuf,
-    },
-    /// The worktree was switched to another branch.
+    Elsewhere { branch: String, path: PathBuf },
     #[error("{} was created for branch {branch}, but is on {found} now", path.display())]
-    Switched {
-        /// The worktree.
-        path: PathBuf,
-        /// The branch that it was made for.
-        branch: String,
-        /// What is checked out.
-        found: String,
-    },
-    /// The user locked it.
+    Switched { path: PathBuf, branch: String, found: String },
     #[error("{} is locked{}", path.display(), reason_text(.reason))]
     Locked {
-        /// The worktree.
         path: PathBuf,
         /// The user's reason; may be empty.
         reason: String,
     },
-    /// Another ralph, or a git that outlived one, is working on it.
     #[error("another process is using the worktree of branch {branch} (pid {pid})")]
-    AtWork {
-        /// The branch.
-        branch: String,
-        /// The process that uses it.
-        pid: String,
-    },
-    /// It already exists in another place.
+    AtWork { branch: String, pid: String },
     #[error("the worktree of branch {branch} is in {}", path.display())]
-    OtherPlace {
-        /// The branch.
-        branch: String,
-        /// The path of its worktree.
-        path: PathBuf,
-    },
-    /// The start commit does not exist.
+    OtherPlace { branch: String, path: PathBuf },
     #[error("there is no commit {base:?} to start branch {branch} from")]
-    NoBase {
-        /// The branch.
-        branch: String,
-        /// What was named.
-        base: String,
-    },
-    /// Another branch takes the name.
+    NoBase { branch: String, base: String },
     #[error("branch {branch} cannot exist next to branch {other}")]
-    NameTaken {
-        /// The branch.
-        branch: String,
-        /// The one that is there.
-        other: String,
-    },
-    /// The repository cannot have worktrees that ralph would find again.
+    NameTaken { branch: String, other: String },
     #[error("ralph cannot create worktrees in {}: {why}", path.display())]
-    NoHome {
-        /// The repository.
-        path: PathBuf,
-        /// What prevents it.
-        why: &'static str,
-    },
-    /// Something in it cannot be saved, so it is not removed.
+    NoHome { path: PathBuf, why: &'static str },
     #[error("ralph does not remove {}: {why}", path.display())]
-    NotSaved {
-        /// The worktree.
-        path: PathBuf,
-        /// What cannot be saved.
-        why: String,
-    },
+    NotSaved { path: PathBuf, why: String },
     /// A marker names a folder that is neither in the folder of the worktrees nor a worktree of this repository.
     #[error("{} is not a worktree of this repository", path.display())]
-    Outside {
-        /// The folder.
-        path: PathBuf,
-        /// The marker.
-        marker: PathBuf,
-    },
-    /// A marker that cannot be read.
+    Outside { path: PathBuf, marker: PathBuf },
     #[error("{} cannot be read: {why}", path.display())]
-    Marker {
-        /// The marker.
-        path: PathBuf,
-        /// What is wrong.
-        why: String,
-    },
+    Marker { path: PathBuf, why: String },
 }
 
 fn reason_text(reason: &str) -> String {

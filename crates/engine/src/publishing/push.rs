@@ -23,15 +23,12 @@ const MOMENT: Duration = Duration::from_secs(30);
 /// A branch, and where it goes.
 #[derive(Clone, Copy)]
 pub struct Push<'a> {
-    /// The worktree.
     pub folder: &'a Path,
     /// The environment of git: keys and helpers of the user are found by it.
     pub environment: &'a [(OsString, OsString)],
-    /// The name of the remote.
     pub remote: &'a str,
     /// The branch, without `refs/heads/`.
     pub branch: &'a str,
-    /// Branches that are never pushed to.
     pub protected: &'a [String],
     /// How long it may take, and the `pre-push` hook before it; see [`Push::PATIENCE`].
     pub patience: Duration,
@@ -42,91 +39,38 @@ pub struct Push<'a> {
 /// The result of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
-    /// The remote did not have the branch before.
     New,
-    /// The branch moved forward there.
     Moved,
-    /// It was there already.
     UpToDate,
 }
 
 /// Why a branch was not pushed. The remote is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
-    /// The branch is one of those that are never pushed to.
     #[error(
         "`{branch}` is a protected branch, and ralph does not push it; see git.protected_branches"
     )]
-    Protected {
-        /// The branch.
-        branch: String,
-    },
-    /// There is no such remote.
+    Protected { branch: String },
     #[error("there is no remote `{remote}`: `git remote add {remote} <url>`, or set git.remote")]
-    NoRemote {
-        /// Its name.
-        remote: String,
-    },
-    /// There is no such branch here.
+    NoRemote { remote: String },
     #[error("there is no branch `{branch}` to push")]
-    NoBranch {
-        /// Its name.
-        branch: String,
-    },
-    /// The remote has commits that the branch does not have.
+    NoBranch { branch: String },
     #[error(
         "`{branch}` on {remote} has commits that you do not have, and ralph never force-pushes: \
          `git fetch {remote}`, then merge or rebase"
     )]
-    NotFastForward {
-        /// The branch.
-        branch: String,
-        /// The remote.
-        remote: String,
-    },
+    NotFastForward { branch: String, remote: String },
     /// The remote rejected it: a hook, or a rule for the branch.
     #[error("{remote} refused `{branch}`: {reason}")]
-    Declined {
-        /// The branch.
-        branch: String,
-        /// The remote.
-        remote: String,
-        /// Why, as it said.
-        reason: String,
-    },
-    /// The `pre-push` hook rejected it.
+    Declined { branch: String, remote: String, reason: String },
     #[error("the pre-push hook rejected `{branch}`: {message}")]
-    Hook {
-        /// The branch.
-        branch: String,
-        /// What it said.
-        message: String,
-    },
-    /// The login failed, or the remote cannot be reached.
+    Hook { branch: String, message: String },
     #[error("ralph cannot push to {remote}: {message}; try `git push {remote} {branch}` yourself")]
-    Unreachable {
-        /// The branch.
-        branch: String,
-        /// The remote.
-        remote: String,
-        /// What git said.
-        message: String,
-    },
-    /// It took too long.
+    Unreachable { branch: String, remote: String, message: String },
     #[error("pushing to {remote} timed out after {}", duration(patience.as_millis() as u64))]
-    TimedOut {
-        /// The remote.
-        remote: String,
-        /// How long it could have taken.
-        patience: Duration,
-    },
-    /// ralph was asked to stop.
+    TimedOut { remote: String, patience: Duration },
     #[error("pushing to {remote} was interrupted")]
-    Interrupted {
-        /// The remote.
-        remote: String,
-    },
-    /// Git itself did not work.
+    Interrupted { remote: String },
     #[error(transparent)]
     Git(#[from] GitError),
 }
@@ -178,23 +122,16 @@ impl Push<'_> {
         // Not as plumbing: that looks for hooks where there are none.
         let place = Git::new(self.folder, &["rev-parse", "--git-path", "hooks"]);
         let place = capture(&place.spec(self.environment)?, MOMENT, stop.clone());
-        match &place.end {
-            ProcessEnd::Exited { code: 0 } => {}
-            ProcessEnd::Exited { .. } => {
-                let (verb, message) = ("rev-parse".to_owned(), push_error(&place.stderr));
-                return Err(GitError::Failed { verb, message }.into());
-            }
-            other => return Err(self.cut_short(other)),
+        if let ProcessEnd::Exited { code: 1.. } = place.end {
+            let (verb, message) = ("rev-parse".to_owned(), push_error(&place.stderr));
+            return Err(GitError::Failed { verb, message }.into());
         }
+        self.check(&place)?;
         let place = place.stdout.strip_suffix(b"\n").unwrap_or(&place.stdout);
         let place = Path::new(OsStr::from_bytes(place));
         let Some(hook) = PrePush::find(self.folder, place) else { return Ok(()) };
         let there = self.call(&["ls-remote", "--refs", "--", url, branch], self.patience, stop)?;
-        match &there.end {
-            ProcessEnd::Exited { code: 0 } => {}
-            ProcessEnd::Exited { .. } => return Err(self.unreachable(&there)),
-            other => return Err(self.cut_short(other)),
-        }
+        self.check(&there)?;
         let there = String::from_utf8_lossy(&there.stdout).into_owned();
         let there = there.lines().filter_map(|line| line.split_once('\t'));
         let there = there.filter(|(_, name)| *name == branch).map(|(id, _)| id).next();
@@ -224,13 +161,22 @@ impl Push<'_> {
         }
     }
 
-    pub(super) fn unreachable(&self, done: &Captured) -> PushError {
+    /// Whether a call that asks a remote ended well.
+    pub(super) fn check(&self, done: &Captured) -> Result<(), PushError> {
+        match &done.end {
+            ProcessEnd::Exited { code: 0 } => Ok(()),
+            ProcessEnd::Exited { .. } => Err(self.unreachable(done)),
+            other => Err(self.cut_short(other)),
+        }
+    }
+
+    fn unreachable(&self, done: &Captured) -> PushError {
         let (remote, branch) = (self.remote.to_owned(), self.branch.to_owned());
         PushError::Unreachable { remote, branch, message: push_error(&done.stderr) }
     }
 
     /// The error for a program that did not end by itself.
-    pub(super) fn cut_short(&self, end: &ProcessEnd) -> PushError {
+    fn cut_short(&self, end: &ProcessEnd) -> PushError {
         let remote = self.remote.to_owned();
         match end {
             ProcessEnd::Stopped => PushError::Interrupted { remote },

@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use ralph_core::agent::ProcessEnd;
 use ralph_core::forge::Relation;
 use tokio::sync::watch;
 
 use crate::git::pinned::check_leads;
-use crate::git::{Git, GitError};
+use crate::git::position::object_id;
+use crate::git::{GitError, commit_of, is_ancestor};
 use crate::process::Stop;
 use crate::publishing::push::{Push, PushError};
 
@@ -27,16 +27,12 @@ impl Push<'_> {
         let mut arguments = vec!["ls-remote", "--refs", "--", self.remote];
         arguments.extend(full.iter().map(String::as_str));
         let done = self.call(&arguments, self.patience, stop)?;
-        match &done.end {
-            ProcessEnd::Exited { code: 0 } => {}
-            ProcessEnd::Exited { .. } => return Err(self.unreachable(&done)),
-            other => return Err(self.cut_short(other)),
-        }
+        self.check(&done)?;
         let printed = String::from_utf8_lossy(&done.stdout).into_owned();
         let found: Vec<(&str, &str)> =
             printed.lines().filter_map(|line| line.split_once('\t')).collect();
         let tip = |name: &String| {
-            let line = found.iter().find(|(id, known)| known == name && is_commit(id));
+            let line = found.iter().find(|(id, known)| known == name && object_id(id).is_some());
             line.map(|(id, _)| (*id).to_owned())
         };
         Ok(full.iter().map(tip).collect())
@@ -62,46 +58,18 @@ impl Push<'_> {
         arguments.extend(["--no-recurse-submodules", "--no-auto-maintenance", "--", self.remote]);
         arguments.extend(refs.iter().map(String::as_str));
         let done = self.call(&arguments, self.patience, stop)?;
-        match &done.end {
-            ProcessEnd::Exited { code: 0 } => Ok(()),
-            ProcessEnd::Exited { .. } => Err(self.unreachable(&done)),
-            other => Err(self.cut_short(other)),
-        }
-    }
-}
-
-/// Whether a text of others is the id of a commit, and nothing that git reads otherwise.
-pub fn is_commit(text: &str) -> bool {
-    [40, 64].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// The commit that a name means; `None` where there is none here.
-pub fn commit_of(folder: &Path, name: &str) -> Result<Option<String>, GitError> {
-    let asked = format!("{name}^{{commit}}");
-    let asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", &asked];
-    match Git::plumbing(folder, &asked).line() {
-        Ok(id) => Ok(Some(id)),
-        Err(GitError::Failed { .. } | GitError::Odd { .. }) => Ok(None),
-        Err(error) => Err(error),
+        self.check(&done)
     }
 }
 
 /// How one of your commits relates to another one.
 pub fn relation(folder: &Path, ours: &str, other: &str) -> Result<Relation, GitError> {
-    if !is_commit(other) || commit_of(folder, other)?.is_none() {
+    if object_id(other).is_none() || commit_of(folder, other)?.is_none() {
         return Ok(Relation::Unknown);
     }
-    let contains = |inner: &str, outer: &str| {
-        let asked = ["merge-base", "--is-ancestor", inner, outer];
-        match Git::plumbing(folder, &asked).run() {
-            Ok(_) => Ok(true),
-            Err(GitError::Failed { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
-    };
-    Ok(match contains(ours, other)? {
+    Ok(match is_ancestor(folder, ours, other)? {
         true => Relation::Contained,
-        false if contains(other, ours)? => Relation::Extended,
+        false if is_ancestor(folder, other, ours)? => Relation::Extended,
         false => Relation::Apart,
     })
 }

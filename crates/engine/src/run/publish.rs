@@ -18,9 +18,9 @@ use tokio::sync::watch;
 
 use super::crew::Crew;
 use crate::git::Git;
+use crate::git::commit_of;
 use crate::ports::{Filter, GitError, Scope, Store, StoreError};
 use crate::process::{CommandSpec, Stop, capture};
-use crate::publishing::upstream::commit_of;
 use crate::publishing::{Outlet, PublishSetup, Trouble, decided, published};
 use crate::sandbox::ProgramKind;
 

@@ -13,7 +13,7 @@ use ralph_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::clock;
-use crate::git::position::{Position, object_id, read_position};
+use crate::git::position::{Position, ask, object_id, read_position};
 use crate::git::scratch::{Scratch, Survey, copy_with_time};
 use crate::git::{Git, GitError, settle_inside};
 
@@ -29,13 +29,10 @@ const MOST_FILES: u32 = 2_000_000;
 /// What to read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct InspectionRequest {
-    /// The worktree.
     pub worktree: PathBuf,
     /// Our index of it, which this changes.
     pub index: PathBuf,
-    /// The commit that is checked out for the user.
     pub head: Option<String>,
-    /// The tree of that commit.
     pub head_tree: String,
     /// The session's git directory, and that of its worktree alone; `None` when no session had one, or when
     /// nothing in it can be trusted.
@@ -54,15 +51,12 @@ pub struct InspectionRequest {
 pub struct Inspection {
     /// The session's base commit, overlaid by its files.
     pub tree: String,
-    /// That commit.
     pub head: Option<String>,
-    /// The branch that the session is on.
     pub branch: Option<String>,
     /// What else the session's refs lead to and the user's do not.
     pub others: Vec<String>,
     /// What the user's repository does not have of it.
     pub packed: Option<Packed>,
-    /// When it began to read.
     pub at: Timestamp,
     /// What could not be taken in, in sentences.
     pub left_out: Vec<String>,
@@ -195,9 +189,8 @@ fn others_in(
         return Ok(vec![]);
     }
     let call = Git::plumbing(&asked.worktree, &["cat-file", "--batch-check"]);
-    let reported = call.input(wanted.as_bytes()).run()?;
-    let reported = String::from_utf8_lossy(&reported).into_owned();
-    let commits = reported.lines().filter_map(|line| line.split_once(" commit "));
+    let reported = call.input(wanted.as_bytes()).lines()?;
+    let commits = reported.iter().filter_map(|line| line.split_once(" commit "));
     Ok(commits.map(|(id, _)| id.to_owned()).collect())
 }
 
@@ -232,19 +225,6 @@ fn committed(asked: &InspectionRequest, common: &Path, own: &Path) -> Result<Pos
         }
     }
     Ok(at)
-}
-
-/// Where refs are not files, only git can tell.
-fn ask(worktree: &Path, own: &Path) -> Result<Position, GitError> {
-    let quiet = |arguments: &[&str]| {
-        let (found, printed) =
-            Git::plumbing(worktree, arguments).env("GIT_DIR", own).yes_or_no()?;
-        let text = String::from_utf8_lossy(&printed).trim_end().to_owned();
-        Ok::<_, GitError>(found.then_some(text))
-    };
-    let branch = quiet(&["symbolic-ref", "-q", "HEAD"])?;
-    let branch = branch.map(|name| name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned());
-    Ok(Position { branch, head: quiet(&["rev-parse", "-q", "--verify", "HEAD"])? })
 }
 
 /// Nothing that git reads there leads elsewhere or never ends.

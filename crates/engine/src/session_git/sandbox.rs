@@ -26,11 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// How programs of the loop are sandboxed.
 #[derive(Debug, Clone)]
 pub struct GitSandbox {
-    /// The sandbox.
     pub jail: Arc<dyn Jail>,
     /// What programs outside of it find in their environment: that of the user.
     pub environment: Vec<(OsString, OsString)>,
-    /// How long one may take.
     pub patience: Duration,
 }
 

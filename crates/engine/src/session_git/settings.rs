@@ -19,7 +19,6 @@ pub(super) struct Setting {
 /// The parts of a key.
 struct Parts<'a> {
     section: &'a [u8],
-    /// The part between the dots.
     middle: Option<&'a [u8]>,
     name: &'a [u8],
 }

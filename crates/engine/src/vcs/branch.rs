@@ -28,16 +28,13 @@ pub(super) enum Files {
 /// The result of moving a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Advanced {
-    /// It is where it was to go.
     There,
     /// It was not where it was expected, or moved meanwhile.
     Moved {
-        /// Where it is.
         found: Option<String>,
     },
     /// Files of the user would be written over.
     InTheWay {
-        /// The files in the way.
         files: Vec<String>,
     },
 }

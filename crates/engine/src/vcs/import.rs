@@ -99,16 +99,15 @@ impl GitVcs {
         let mut arguments = vec!["rev-list", "--reverse", "--topo-order", head];
         arguments.extend(without.as_deref());
         arguments.push("--");
-        let listed = self.git(&arguments).run()?;
         let mut new: HashMap<String, String> = HashMap::new();
-        for id in String::from_utf8_lossy(&listed).lines() {
-            let Some(parts) = self.commit_parts(id)? else { continue };
+        for id in self.git(&arguments).lines()? {
+            let Some(parts) = self.commit_parts(&id)? else { continue };
             let parents: Vec<String> =
                 parts.parents.iter().map(|old| new.get(old).unwrap_or(old).clone()).collect();
-            let raw = self.git(&["cat-file", "commit", id]).run()?;
+            let raw = self.git(&["cat-file", "commit", &id]).run()?;
             let made = self.like(&raw, &parts.tree, &parents, None)?;
-            lock(&self.renames).push((id.to_owned(), made.clone()));
-            new.insert(id.to_owned(), made);
+            lock(&self.renames).push((id.clone(), made.clone()));
+            new.insert(id, made);
         }
         Ok(new.get(head).cloned().unwrap_or_else(|| head.to_owned()))
     }

@@ -34,11 +34,9 @@ use crate::untrusted::settle_base;
 #[derive(Debug)]
 pub struct GitVcs {
     pub(super) project: Project,
-    /// Where the index of this worktree is.
     pub(super) index: PathBuf,
     /// Trees of commits, and the id of the empty one under an empty name. Commits do not change.
     trees: Mutex<HashMap<String, String>>,
-    /// The last comparison of two trees.
     last_diff: Mutex<Option<([String; 2], Vec<Change>)>>,
     pub(super) starts: Mutex<HashMap<String, Arc<Start>>>,
     pub(super) unrefreshed: Mutex<Option<Unrefreshed>>,
@@ -53,7 +51,6 @@ pub struct GitVcs {
     pub(super) sandboxed: Option<WorktreeSandbox>,
     /// Commits that were recreated: their old names, and their new ones.
     pub(super) renames: Mutex<Vec<(String, String)>>,
-    /// The lock on the branch.
     pub(super) held: Mutex<Option<BranchHold>>,
 }
 
@@ -285,9 +282,10 @@ impl Vcs for GitVcs {
     ) -> Result<Vec<(String, String)>, GitError> {
         let range = from.map_or_else(|| to.to_owned(), |from| format!("{from}..{to}"));
         let log = ["log", "--reverse", "--first-parent", COUNTED_COMMITS, "--format=%H %s", &range];
-        let printed = self.git(&log).arg("--").run()?;
-        let pair = |line: &str| line.split_once(' ').map(|(id, words)| (id.into(), words.into()));
-        Ok(String::from_utf8_lossy(&printed).lines().filter_map(pair).collect())
+        let lines = self.git(&log).arg("--").lines()?;
+        let pair =
+            |line: &String| line.split_once(' ').map(|(id, words)| (id.into(), words.into()));
+        Ok(lines.iter().filter_map(pair).collect())
     }
 
     fn work_place(&self, commit: &str) -> Result<WorkPlace, GitError> {
@@ -446,8 +444,7 @@ impl Vcs for GitVcs {
         let mut arguments = vec!["rev-list", "--reverse", to];
         arguments.extend(without.as_deref());
         arguments.push("--");
-        let printed = self.git(&arguments).run()?;
-        Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+        self.git(&arguments).lines()
     }
 
     fn keep_out(&self, path: &str, branch: &str, began: &str) -> Result<Option<Saved>, GitError> {

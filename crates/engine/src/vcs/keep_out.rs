@@ -46,8 +46,7 @@ impl GitVcs {
         arguments.extend(options);
         arguments.extend(["HEAD", &without, "--not", &exclude, "--branches", "--remotes", "--"]);
         arguments.extend((!path.is_empty()).then_some(path));
-        let printed = self.git(&arguments).env("GIT_LITERAL_PATHSPECS", "1").run()?;
-        Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+        self.git(&arguments).env("GIT_LITERAL_PATHSPECS", "1").lines()
     }
 
     /// Recreates the commits without the path; the old ones are saved before the branch moves.

@@ -27,7 +27,6 @@
 //! | `locks` | removes the locks of a killed git |
 //! | `submodules` | finds work in submodules without running what they name |
 //! | `workspace`, `stamp` | who owns the work in a worktree; when a session was last alive in it |
-//! | [`fake`] | version control in memory, for tests and benches |
 
 pub mod base;
 mod branch;
@@ -35,7 +34,6 @@ mod candidate;
 mod checkout;
 mod commit;
 mod containing;
-pub mod fake;
 mod forbidden;
 mod hold;
 mod hooks;
@@ -58,7 +56,6 @@ pub mod wip;
 mod workspace;
 
 pub(crate) use checkout::{copy_inside, sweep as sweep_checkouts};
-pub use fake::FakeVcs;
 pub(crate) use in_place::Author;
 pub use in_place::GitVcs;
 pub use patch::text_patch;

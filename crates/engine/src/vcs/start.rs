@@ -8,10 +8,10 @@ use ralph_core::ids::RunId;
 use super::checkout;
 use super::in_place::{Author, GitVcs};
 use super::workspace::{Leftovers, Record};
-use crate::git::GitError;
 use crate::git::entries::{Entry, RepoPath};
 use crate::git::position::Position;
 use crate::git::scratch::{self, Scratch, Survey};
+use crate::git::{GitError, is_ancestor};
 use crate::ports::{RunBase, Vcs};
 use crate::sync::lock;
 
@@ -24,11 +24,8 @@ pub(super) struct Start {
 /// A path that was dirty before the run; `None` is absence.
 #[derive(Debug)]
 pub(super) struct Dirty {
-    /// As it was committed.
     committed: Option<Entry>,
-    /// As it was staged.
     pub(super) staged: Option<Entry>,
-    /// As it was in the worktree.
     pub(super) saved: Option<Entry>,
 }
 
@@ -98,12 +95,7 @@ impl GitVcs {
     }
 
     pub(super) fn is_ancestor(&self, older: &str, newer: &str) -> Result<bool, GitError> {
-        match self.git(&["merge-base", "--is-ancestor", older, newer]).run() {
-            Ok(_) => Ok(true),
-            // Not an ancestor, or no commit of this repository at all.
-            Err(GitError::Failed { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
+        is_ancestor(self.worktree(), older, newer)
     }
 
     /// Saves the worktree under a ref, without what a task left in it. As a second parent the index, the way

@@ -34,7 +34,6 @@ pub(super) const RECORD: &str = "ralph-workspace.json";
 /// What is known about the worktree, from one session to the next and from one run to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// The owner of the work in the worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) owner: Option<Owner>,
     /// A session is running, or was when the run was killed.
@@ -54,7 +53,6 @@ pub(super) struct Record {
 /// A task with work in the worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Owner {
-    /// The task.
     pub(super) task: String,
     /// The commit under `refs/ralph/wip/` that holds its work; `None` while its session runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]

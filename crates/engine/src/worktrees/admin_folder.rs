@@ -22,7 +22,6 @@ pub(super) struct Admin {
     pub(super) name: OsString,
     /// Where the worktree is; `None` when git was killed before it wrote that.
     pub(super) worktree: Option<PathBuf>,
-    /// The reason of its lock.
     pub(super) locked: Option<String>,
     pub(super) token: Option<String>,
 }

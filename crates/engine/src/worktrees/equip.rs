@@ -13,15 +13,11 @@ use crate::vcs::copy_inside;
 /// Who commits in the worktrees, from `[git.worktree]`. What is empty is as everywhere else.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// The author's name.
     pub name: String,
-    /// The author's address.
     pub email: String,
-    /// The key that commits are signed with.
     pub signing_key: String,
     /// The key that pushes use; `~/` is the home.
     pub ssh_key: String,
-    /// The user's home.
     pub home: Option<PathBuf>,
 }
 

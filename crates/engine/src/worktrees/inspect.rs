@@ -15,7 +15,6 @@ use crate::git::folders::named_admin;
 /// The state of a worktree of ralph's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// As it should be.
     Whole,
     /// Its creation was killed. Nobody has worked in it.
     HalfMade,
@@ -43,11 +42,8 @@ impl Condition {
 /// A worktree of ralph's, and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspected {
-    /// Its branch.
     pub branch: BranchName,
-    /// Where it is.
     pub path: PathBuf,
-    /// Its state.
     pub condition: Condition,
 }
 

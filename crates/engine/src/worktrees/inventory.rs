@@ -14,7 +14,6 @@ const REFS: &str = "refs/ralph/";
 /// A ref of ralph's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnRef {
-    /// Its whole name.
     pub name: String,
     /// What it leads to.
     pub commit: String,
@@ -25,10 +24,9 @@ pub struct OwnRef {
 /// Every ref of ralph's.
 pub fn own_refs(project: &Project) -> Result<Vec<OwnRef>, GitError> {
     let asked = ["for-each-ref", "--format=%(objectname) %(refname)", REFS];
-    let printed = Git::plumbing(&project.root, &asked).run()?;
+    let lines = Git::plumbing(&project.root, &asked).lines()?;
     let mut saves = list_wip(project)?;
-    let text = String::from_utf8_lossy(&printed);
-    let found = text.lines().filter_map(|line| line.split_once(' ')).map(|(commit, name)| {
+    let found = lines.iter().filter_map(|line| line.split_once(' ')).map(|(commit, name)| {
         let at = saves.iter().position(|save| save.saved.name == name);
         let work = at.map(|at| saves.swap_remove(at));
         OwnRef { name: name.to_owned(), commit: commit.to_owned(), work }
@@ -51,18 +49,15 @@ pub fn remove_refs(project: &Project, refs: &[OwnRef]) -> Result<(), GitError> {
 pub fn branches(project: &Project, prefix: &str) -> Result<Vec<(BranchName, bool)>, GitError> {
     let asked = ["for-each-ref", "--format=%(objectname) %(refname:lstrip=2)"];
     let place = format!("refs/heads/{prefix}");
-    let printed = Git::plumbing(&project.root, &asked).arg(&place).run()?;
     let mut found = Vec::new();
-    for line in String::from_utf8_lossy(&printed).lines() {
+    for line in Git::plumbing(&project.root, &asked).arg(&place).lines()? {
         let Some((commit, name)) = line.split_once(' ') else { continue };
         let Ok(branch) = BranchName::new(name) else { continue };
         let contains = format!("--contains={commit}");
         let asked =
             ["for-each-ref", "--format=%(refname)", &contains, "refs/heads", "refs/remotes"];
-        let holders = Git::plumbing(&project.root, &asked).run()?;
-        let landed =
-            String::from_utf8_lossy(&holders).lines().any(|other| !other.starts_with(&place));
-        found.push((branch, landed));
+        let holders = Git::plumbing(&project.root, &asked).lines()?;
+        found.push((branch, holders.iter().any(|other| !other.starts_with(&place))));
     }
     Ok(found)
 }
@@ -90,8 +85,7 @@ pub fn has_idle_worktree_config(project: &Project) -> Result<bool, GitError> {
         return Ok(false);
     }
     let get = ["config", "--local", "--type=bool", "--get", "extensions.worktreeConfig"];
-    let (is_set, printed) = Git::plumbing(&project.root, &get).yes_or_no()?;
-    Ok(is_set && printed.starts_with(b"true"))
+    Ok(Git::plumbing(&project.root, &get).answer()?.is_some_and(|set| set == "true"))
 }
 
 /// Removes that setting, and its section where nothing else is in it.

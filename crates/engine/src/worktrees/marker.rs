@@ -29,7 +29,6 @@ pub(super) enum WorktreeStage {
     Making,
     /// Git has created it; its files and settings are being set up.
     Equipping,
-    /// All of it is there.
     Made,
     /// Unsaved work is saved, and it is being removed.
     Removing,

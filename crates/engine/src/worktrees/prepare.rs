@@ -10,7 +10,7 @@ use super::equip::{self, Identity};
 use super::marker::{Hold, Marker, Markers, WorktreeStage};
 use crate::crash;
 use crate::git::folders::plain;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, commit_of};
 use crate::ports::WorktreeRefusal;
 use crate::project::{Project, write_privately};
 use crate::session_git::GitSandbox;
@@ -32,11 +32,9 @@ pub struct Worktrees {
 /// The wanted worktree.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// The branch.
     pub branch: &'a BranchName,
     /// Where it begins when it is new: anything that git takes for a commit.
     pub base: &'a str,
-    /// Who commits in it.
     pub identity: &'a Identity,
     /// The patterns of a `.worktreeinclude`.
     pub include: &'a str,
@@ -47,7 +45,6 @@ pub struct Wanted<'a> {
 /// A worktree that is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
-    /// Where it is.
     pub path: PathBuf,
     /// Whether it was not there before.
     pub made: bool,
@@ -184,13 +181,7 @@ impl Worktrees {
 
     fn config_of_worktrees(&self) -> Result<Option<bool>, GitError> {
         let get = ["config", "--local", "--type=bool", "--get", "extensions.worktreeConfig"];
-        match self.git(&get).line() {
-            Ok(text) => Ok(Some(text == "true")),
-            Err(GitError::Failed { message, .. }) if message.starts_with("exit status: 1") => {
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
+        Ok(self.git(&get).answer()?.map(|text| text == "true"))
     }
 
     pub(super) fn git<'a>(&self, arguments: &[&'a str]) -> Git<'a> {
@@ -198,39 +189,22 @@ impl Worktrees {
     }
 
     fn commit_named(&self, wanted: &Wanted<'_>) -> Result<String, GitError> {
-        let name = format!("{}^{{commit}}", wanted.base);
-        let asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
-        self.git(&asked).line().map_err(|error| match error {
-            GitError::Failed { .. } | GitError::Odd { .. } => WorktreeRefusal::NoBase {
-                branch: wanted.branch.to_string(),
-                base: wanted.base.to_owned(),
-            }
-            .into(),
-            other => other,
-        })
+        let none = || {
+            let (branch, base) = (wanted.branch.to_string(), wanted.base.to_owned());
+            WorktreeRefusal::NoBase { branch, base }.into()
+        };
+        commit_of(&self.project.root, wanted.base)?.ok_or_else(none)
     }
 
     /// The commit of the branch; `None` when there is no such branch.
     pub(super) fn tip(&self, branch: &BranchName) -> Result<Option<String>, GitError> {
         let name = format!("refs/heads/{branch}");
-        match self.git(&["rev-parse", "--verify", "--quiet", &name]).line() {
-            Ok(id) => Ok(Some(id)),
-            Err(GitError::Failed { message, .. }) if message.starts_with("exit status: 1") => {
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
+        self.git(&["rev-parse", "--verify", "--quiet", &name]).answer()
     }
 
     fn contains(&self, branch: &BranchName, base: &str) -> Result<bool, GitError> {
         let name = format!("refs/heads/{branch}");
-        match self.git(&["merge-base", "--is-ancestor", base, &name]).run() {
-            Ok(_) => Ok(true),
-            Err(GitError::Failed { message, .. }) if message.starts_with("exit status: 1") => {
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
+        Ok(self.git(&["merge-base", "--is-ancestor", base, &name]).yes_or_no()?.0)
     }
 
     /// Asks git for the worktree. The marker is written first, so that ralph knows whatever is left of it as
@@ -316,10 +290,9 @@ impl Worktrees {
 
     /// A new name must be valid on every disk, next to the existing branches.
     fn check_name(&self, branch: &BranchName) -> Result<(), GitError> {
-        let printed =
-            self.git(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/"]).run()?;
-        for other in String::from_utf8_lossy(&printed).lines() {
-            let Ok(other) = BranchName::new(other) else { continue };
+        let list = ["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/"];
+        for other in self.git(&list).lines()? {
+            let Ok(other) = BranchName::new(&other) else { continue };
             if check_beside(&other, branch).is_err() {
                 let (branch, other) = (branch.to_string(), other.to_string());
                 return Err(WorktreeRefusal::NameTaken { branch, other }.into());

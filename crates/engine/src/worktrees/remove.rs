@@ -25,9 +25,7 @@ use crate::vcs::{Author, GitVcs, forget_sandbox};
 /// A worktree that ralph made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ours {
-    /// Its branch.
     pub branch: BranchName,
-    /// Where it is.
     pub path: PathBuf,
     /// Whether something in it is not committed.
     pub unsaved: bool,
@@ -36,7 +34,6 @@ pub struct Ours {
 /// What happened to a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removed {
-    /// Where it lay.
     pub path: PathBuf,
     /// The work that was unsaved and is now saved.
     pub saved: Option<Wip>,

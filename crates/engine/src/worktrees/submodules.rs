@@ -12,6 +12,7 @@ use super::prepare::Worktrees;
 use crate::git::GitError;
 use crate::git::entries::os_path;
 use crate::git::folders::named_admin;
+use crate::git::position::object_id;
 use crate::git::spelling::spelled;
 use crate::project::Project;
 use crate::untrusted::{LARGE, SMALL, read_own};
@@ -177,9 +178,8 @@ impl Refs {
 
     fn add(&mut self, name: &str, text: &[u8]) {
         let id = String::from_utf8_lossy(text.trim_ascii()).into_owned();
-        let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         // A symbolic ref names another one, which is looked at too; tags come from remotes.
-        if !is_id || name.starts_with("refs/tags/") {
+        if object_id(&id).is_none() || name.starts_with("refs/tags/") {
             return;
         }
         match name.starts_with("refs/remotes/") {

@@ -9,20 +9,16 @@ use ralph_core::TaskId;
 use ralph_core::ids::RunId;
 use ralph_core::records::FileChange;
 
-use super::wip::ref_name;
-use crate::ports::{Candidate, Checkout, GitError, RunBase, Saved, Vcs};
-use crate::sync::lock;
+use ralph_engine::ports::{Candidate, Checkout, GitError, RunBase, Saved, Vcs};
+use ralph_engine::vcs::wip::ref_name;
 
 type Files = BTreeMap<String, String>;
 
 /// A commit of the fake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FakeCommit {
-    /// Its id.
     pub id: String,
-    /// Its tree.
     pub tree: String,
-    /// The commit before it.
     pub parent: Option<String>,
     /// The first line of its message.
     pub subject: String,
@@ -53,22 +49,22 @@ impl FakeVcs {
 
     /// Writes a file.
     pub fn write(&self, path: &str, text: &str) {
-        lock(&self.0).worktree.insert(path.to_owned(), text.to_owned());
+        self.0.lock().unwrap().worktree.insert(path.to_owned(), text.to_owned());
     }
 
     /// Removes a file.
     pub fn remove(&self, path: &str) {
-        lock(&self.0).worktree.remove(path);
+        self.0.lock().unwrap().worktree.remove(path);
     }
 
     /// What a file holds.
     pub fn read(&self, path: &str) -> Option<String> {
-        lock(&self.0).worktree.get(path).cloned()
+        self.0.lock().unwrap().worktree.get(path).cloned()
     }
 
     /// Commits the whole worktree, as an agent does.
     pub fn commit_all(&self, subject: &str) -> String {
-        let mut state = lock(&self.0);
+        let mut state = self.0.lock().unwrap();
         let files = state.worktree.clone();
         let tree = state.write(files);
         let parent = state.head.clone();
@@ -79,7 +75,7 @@ impl FakeVcs {
 
     /// The commits of the branch, the oldest first.
     pub fn log(&self) -> Vec<FakeCommit> {
-        let state = lock(&self.0);
+        let state = self.0.lock().unwrap();
         let mut log = Vec::new();
         let mut next = state.head.clone();
         while let Some(commit) = next.and_then(|id| state.commit(&id).cloned()) {
@@ -92,22 +88,22 @@ impl FakeVcs {
 
     /// The refs that are not branches, and the commits that they lead to.
     pub fn refs(&self) -> BTreeMap<String, String> {
-        lock(&self.0).refs.clone()
+        self.0.lock().unwrap().refs.clone()
     }
 
     /// A file of a commit.
     pub fn file_in(&self, commit: &str, path: &str) -> Option<String> {
-        let state = lock(&self.0);
+        let state = self.0.lock().unwrap();
         state.files_of(Some(commit)).get(path).cloned()
     }
 
     /// Makes the next call that can fail, fail.
     pub fn fail_next(&self, error: GitError) {
-        lock(&self.0).failing = Some(error);
+        self.0.lock().unwrap().failing = Some(error);
     }
 
     fn state(&self) -> Result<std::sync::MutexGuard<'_, State>, GitError> {
-        let mut state = lock(&self.0);
+        let mut state = self.0.lock().unwrap();
         state.failing.take().map_or(Ok(state), Err)
     }
 }
