@@ -32,7 +32,8 @@ use ralph_engine::sandbox::{
     Caches, Home, HomeNeeds, Level, Limits, Network, ProgramKind, Sandbox, SandboxConfig,
     SandboxedCommand, Wanted, choose,
 };
-use ralph_engine::vcs::{GitSandbox, GitVcs};
+use ralph_engine::session_git::GitSandbox;
+use ralph_engine::vcs::GitVcs;
 
 const FILES: usize = 2_000;
 /// What the box may cost at the start of a session.

@@ -58,7 +58,7 @@ use ralph_engine::sandbox;
 use ralph_engine::socket::{Call, Reply, SessionIdentity, SessionRequestHandler};
 use ralph_engine::store::SqliteStore;
 use ralph_engine::trust::{Deciding, Trust};
-use ralph_engine::vcs::FakeVcs;
+use ralph_testkit::fake_vcs::FakeVcs;
 use ralph_ui::plain::{Options, PlainReporter};
 use ralph_ui::session_log::SessionLog;
 

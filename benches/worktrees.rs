@@ -30,7 +30,7 @@ use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
 use ralph_engine::vcs::trunk::{Replayed, Trunk};
-use ralph_engine::vcs::worktree::{Identity, Wanted, Worktrees};
+use ralph_engine::worktrees::{Identity, Wanted, Worktrees};
 
 const FILES: usize = 2_000;
 /// What making or removing one, or landing its work, may take of the floor.

@@ -104,7 +104,7 @@ enum Command {
     Help(commands::help::HelpArgs),
     #[command(name = ralph_engine::agents::script::COMMAND, hide = true)]
     ScriptAgent(commands::script_agent::ScriptAgentArgs),
-    #[command(name = ralph_engine::vcs::inspect::COMMAND, hide = true)]
+    #[command(name = ralph_engine::session_git::inspect::COMMAND, hide = true)]
     Look(commands::inspect::InspectArgs),
     #[command(name = "__complete", hide = true)]
     Complete(commands::complete::CompleteArgs),

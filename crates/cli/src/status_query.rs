@@ -13,6 +13,7 @@ use ralph_core::view::forecast::{Forecast, Spent, forecast};
 use ralph_core::view::report::Total;
 use ralph_core::view::{CommitView, QuestionView, RunView, words};
 use ralph_engine::clock;
+use ralph_engine::git::Git;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{Filter, Scope, Store};
 use ralph_engine::project::Project;
@@ -20,8 +21,7 @@ use ralph_engine::run::run_files::{RunLogs, WorktreeLock};
 use ralph_engine::run::state_file::{self, StateFile};
 use ralph_engine::run::{journal, merges_needed};
 use ralph_engine::vcs::GitVcs;
-use ralph_engine::vcs::git::Git;
-use ralph_engine::vcs::worktree::Worktrees;
+use ralph_engine::worktrees::Worktrees;
 use ralph_ui::status::{LaneStatus, State, StatusPage, WaitingTask};
 
 use crate::config::key;

@@ -5,6 +5,7 @@ use ralph_core::TaskId;
 
 /// What git and the environment of a process print.
 pub fn git_output(bytes: &[u8]) {
+    crate::git::fuzz(bytes);
     crate::vcs::fuzz(bytes);
     crate::process::fuzz(bytes);
 }
@@ -22,7 +23,7 @@ pub fn proxy_bytes(bytes: &[u8]) {
 /// The ref of saved work of this task.
 pub fn wip_ref(task: &TaskId) {
     assert_eq!(
-        crate::vcs::wip::task_of(&crate::vcs::wip::ref_name(task, 7)),
+        crate::vcs::wip::parse_ref(&crate::vcs::wip::ref_name(task, 7)),
         Some((task.clone(), 7))
     );
 }

@@ -23,8 +23,13 @@
 //! | [`forge`] | pull requests on a server |
 //! | [`publishing`] | publishes a branch: pushes it, opens its pull request, records the result |
 //! | [`sandbox`] | the sandbox for everything that others wrote |
-//! | [`vcs`] | git, by one constructor |
+//! | [`git`] | git as a program: one constructor, settings, what it prints |
+//! | [`session_git`] | the git directory of a sandboxed session, and reading it |
+//! | [`vcs`] | the trees, commits and branches of one worktree |
+//! | [`worktrees`] | a worktree per branch: created, repaired, removed |
+//! | [`crash`] | points at which tests kill the process |
 //! | [`probe`] | one short run of a program, for `ralph doctor` |
+//! | `sync` | locks |
 //! | [`disk`] | free disk space |
 //! | [`clock`], [`entropy`] | the only readers of time and randomness |
 
@@ -32,6 +37,7 @@ pub mod agents;
 pub mod asking;
 pub mod clock;
 pub mod context;
+pub mod crash;
 pub mod disk;
 pub mod entropy;
 pub mod features;
@@ -40,6 +46,7 @@ pub mod forge;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod git;
 pub mod host;
 pub mod interrupts;
 pub mod interview;
@@ -55,11 +62,14 @@ pub mod publishing;
 pub mod quota;
 pub mod run;
 pub mod sandbox;
+pub mod session_git;
 pub mod socket;
 pub mod store;
+mod sync;
 pub mod trust;
 pub mod untrusted;
 pub mod vcs;
+pub mod worktrees;
 
 #[cfg(test)]
 extern crate self as ralph_engine;

@@ -25,9 +25,9 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::io::Errno;
 
+use crate::git::Git;
 use crate::kept::is_state;
 use crate::project::Project;
-use crate::vcs::git::Git;
 
 pub(crate) use own::{BESIDE, refuse_irregular};
 pub use own::{open_own, other_owner, read_own, refuse_foreign_state};

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
 
 pub mod claude;
+pub mod fake_vcs;
 pub mod faults;
 pub mod github;
 pub mod leftovers;

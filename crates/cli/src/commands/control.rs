@@ -8,7 +8,7 @@ use ralph_core::run::{Cancel, Control};
 use ralph_engine::clock;
 use ralph_engine::socket::client::{self, ClientError};
 use ralph_engine::untrusted;
-use ralph_engine::vcs::worktree::Worktrees;
+use ralph_engine::worktrees::Worktrees;
 use serde::Serialize;
 
 use crate::error::{CliError, Done, task_id, with_store};

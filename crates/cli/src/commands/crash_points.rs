@@ -1,7 +1,7 @@
 //! `ralph __crash-points`: the points at which a test can kill a run. A hidden command.
 
 use clap::Args;
-use ralph_engine::run::crash;
+use ralph_engine::crash;
 
 use crate::error::Done;
 use crate::wiring::Context;

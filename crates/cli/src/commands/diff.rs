@@ -9,14 +9,14 @@ use ralph_core::run::{Fact, RunEvent, SlotId};
 use ralph_core::task::{Status, Task};
 use ralph_core::view::CommitView;
 use ralph_core::view::history::LandedIteration;
+use ralph_engine::git::Git;
 use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
 use ralph_engine::run::run_files::WorktreeLock;
 use ralph_engine::run::task_of_branch;
 use ralph_engine::vcs::GitVcs;
-use ralph_engine::vcs::git::Git;
 use ralph_engine::vcs::wip::list_wip;
-use ralph_engine::vcs::worktree::Worktrees;
+use ralph_engine::worktrees::Worktrees;
 use serde::Serialize;
 
 use crate::error::{CliError, Done, quoted, task_id, with_store};

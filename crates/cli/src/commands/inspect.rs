@@ -1,7 +1,7 @@
 //! `ralph __look`: inspects the files of a worktree from inside a sandbox. A hidden command that the loop starts.
 
 use clap::Args;
-use ralph_engine::vcs::inspect::{self, InspectionRequest};
+use ralph_engine::session_git::inspect::{self, InspectionRequest};
 
 use crate::error::{CliError, Done};
 use crate::wiring::Context;

@@ -7,7 +7,7 @@ use ralph_core::ids::RunId;
 use ralph_core::view::history::RunSummary;
 use ralph_engine::run::run_files::WorktreeLock;
 use ralph_engine::run::state_file;
-use ralph_engine::vcs::worktree::Worktrees;
+use ralph_engine::worktrees::Worktrees;
 use ralph_ui::runs::{RunRow, RunState, table};
 use serde::Serialize;
 

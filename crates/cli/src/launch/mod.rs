@@ -51,6 +51,8 @@ use ralph_core::run::{Notice, Outcome, Picker, Policy, Resume};
 use ralph_core::view::Reporter;
 use ralph_core::{FeatureName, Lease, TaskId};
 use ralph_engine::clock;
+use ralph_engine::crash;
+use ralph_engine::git::check_version;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{KeepSaves, Peek, Scope, Store, StoreError, SystemClock};
 use ralph_engine::process::Watch;
@@ -59,10 +61,10 @@ use ralph_engine::project::Project;
 use ralph_engine::quota::OPEN_FILES;
 use ralph_engine::run::run_files::{RunLogs, WorktreeLock};
 use ralph_engine::run::{
-    self, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup, crash,
+    self, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup,
 };
 use ralph_engine::store::SqliteStore;
-use ralph_engine::vcs::{self, GitVcs};
+use ralph_engine::vcs::GitVcs;
 use ralph_ui::plain::Conversation;
 use ralph_ui::tasks::{self, Kv};
 
@@ -372,7 +374,7 @@ fn start(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome, Cli
     let project = context.project()?;
     project.check_ours()?;
     project.exclude_state()?;
-    vcs::check_version().map_err(git_failed)?;
+    check_version().map_err(git_failed)?;
     let lock = lock(&project)?;
     let at = RunLocation { home: project.clone(), project, lane: None };
     let (setup, reporters) = assemble(options, at, lock, context)?;

@@ -12,7 +12,7 @@ use ralph_engine::sandbox::{
     self, Caches, Home, HomeNeeds, Level, Limits, Network, Sandbox, SandboxConfig, Unavailable,
     Wanted,
 };
-use ralph_engine::vcs::GitSandbox;
+use ralph_engine::session_git::GitSandbox;
 
 use super::dependencies::{Dependencies, Watched};
 use super::{ResolvedAgent, agent};

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ralph_core::run::Policy;
+use ralph_engine::git::{Signing, signing};
 use ralph_engine::project::{Project, without_dots};
 use ralph_engine::run::{BRANCH_PREFIX, WorktreePool};
+use ralph_engine::session_git::GitSandbox;
 use ralph_engine::vcs::trunk::Trunk;
-use ralph_engine::vcs::worktree::{Identity, Worktrees};
-use ralph_engine::vcs::{GitSandbox, Signing, signing};
+use ralph_engine::worktrees::{Identity, Worktrees};
 
 use super::{GATE_TIMEOUT, agent, gates, git_failed};
 use crate::config::{Config, Key, Text, key};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ralph_core::branch::BranchName;
 use ralph_engine::project::Project;
 use ralph_engine::run::run_files::WorktreeLock;
-use ralph_engine::vcs::worktree::{Identity, Wanted, Worktrees};
+use ralph_engine::worktrees::{Identity, Wanted, Worktrees};
 use ralph_testkit::TestEnv;
 
 use crate::env;

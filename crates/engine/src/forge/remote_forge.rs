@@ -18,10 +18,10 @@ use super::answer::{About, short};
 use super::manual;
 use super::server::Server;
 use super::transport::{Request, Transport, program};
+use crate::git::Git;
 use crate::host::host;
 use crate::ports::{Forge, ForgeError, Link, Published, PullRequest, Survey};
 use crate::process::{CommandSpec, Stop, capture};
-use crate::vcs::git::Git;
 
 /// How long git and ssh may take to look up an address.
 const MOMENT: Duration = Duration::from_secs(30);

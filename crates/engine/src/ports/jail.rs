@@ -8,14 +8,14 @@ use std::time::Duration;
 use crate::probe::Probe;
 use crate::process::CommandSpec;
 
+/// The uid and gid that sandboxed programs of root have: some agents refuse to do anything as root.
+pub const USER_OF_ROOT: u32 = 1000;
+
 /// A place that is shown in a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bind {
-    /// What is shown.
     pub from: PathBuf,
-    /// The path in the sandbox.
     pub to: PathBuf,
-    /// Whether it may be changed there.
     pub writable: bool,
 }
 
@@ -60,7 +60,6 @@ pub trait HookSandbox: Send + Sync + fmt::Debug {
 /// The result of a hook.
 #[derive(Debug)]
 pub struct HookEnd {
-    /// How it ended, and what it printed.
     pub probe: Probe,
     /// What it did to git's settings, undone, each in a sentence.
     pub notes: Vec<String>,

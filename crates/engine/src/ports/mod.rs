@@ -3,20 +3,24 @@
 
 mod clock;
 mod forge;
+mod git_error;
 mod jail;
 mod programs;
 mod store;
 mod vcs;
+mod worktree_refusal;
 
 pub use clock::{Clock, SystemClock};
 pub use forge::{Forge, ForgeError, Link, ManualSteps, Published, PullRequest, Survey};
-pub use jail::{Bind, HookEnd, HookSandbox, Jail};
+pub use git_error::{GitError, Operation, Version};
+pub use jail::{Bind, HookEnd, HookSandbox, Jail, USER_OF_ROOT};
 pub use programs::{Program, Programs, Ran};
 pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
     SyncReport,
 };
 pub use vcs::{
-    Blocked, Candidate, Checkout, Ending, Forbidden, GitError, HEARTBEAT, KeepSaves, Opened,
-    Restored, RunBase, SandboxMounts, Saved, SetAsideWork, Vcs,
+    Blocked, Candidate, Checkout, Ending, Forbidden, HEARTBEAT, KeepSaves, Opened, Restored,
+    RunBase, SandboxMounts, Saved, SetAsideWork, Vcs,
 };
+pub use worktree_refusal::WorktreeRefusal;

@@ -2,7 +2,6 @@
 //! work that fails them.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,144 +11,8 @@ use ralph_core::records::FileChange;
 use ralph_core::run::WorkPlace;
 use ralph_core::{TaskId, Timestamp};
 
-use crate::ports::Bind;
-use crate::project::ProjectError;
-use crate::vcs::Operation;
-use crate::vcs::worktree::WorktreeRefusal;
-
-/// Why a version control operation failed. Nothing that belongs to the user was changed,
-/// unless the variant says so.
-#[derive(Debug, thiserror::Error)]
-pub enum GitError {
-    /// There is no git.
-    #[error("git cannot be started: {0}")]
-    NotStarted(#[source] io::Error),
-    /// Git failed.
-    #[error("git {verb} failed: {message}")]
-    Failed {
-        /// What it was asked to do.
-        verb: String,
-        /// What it said.
-        message: String,
-    },
-    /// Git answered something that ralph does not understand.
-    #[error("git {verb} gave an unexpected answer: {answer:?}")]
-    Odd {
-        /// What it was asked to do.
-        verb: String,
-        /// What it answered.
-        answer: String,
-    },
-    /// The repository's settings point git to another place than before.
-    #[error("{key} in the repository's git config {why}")]
-    Led {
-        /// The setting.
-        key: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// Git does not know who commits.
-    #[error("git does not know who you are: {message}")]
-    NoIdentity {
-        /// What it said.
-        message: String,
-    },
-    /// The branch got a commit since the candidate was written.
-    #[error("the branch moved from {} to {} in the meantime", named(.expected), named(.found))]
-    HeadMoved {
-        /// Where it was.
-        expected: Option<String>,
-        /// Where it is.
-        found: Option<String>,
-    },
-    /// The worktree was switched to another branch since the run began.
-    #[error("the worktree is on {} now, not on {}", branch(.found), branch(.expected))]
-    OtherBranch {
-        /// The branch that the run works on; `None` for a detached HEAD.
-        expected: Option<String>,
-        /// The branch that is checked out.
-        found: Option<String>,
-    },
-    /// Git is in the middle of something that changes the worktree.
-    #[error("{} is in progress in this worktree; finish it first ({}, or {})", operation.what, operation.end, operation.abort)]
-    InProgress {
-        /// What it is.
-        operation: Operation,
-    },
-    /// The index has conflicts.
-    #[error(
-        "{path} has unresolved conflicts in the index; resolve them first (git status, git add {path})"
-    )]
-    Unmerged {
-        /// The first file.
-        path: String,
-    },
-    /// Another git holds a lock, or one that crashed has left it.
-    #[error("another git is running, or a crashed one left {}", path.display())]
-    Busy {
-        /// The lock.
-        path: PathBuf,
-    },
-    /// One of the user's hooks failed.
-    #[error("the {hook} hook failed: {message}")]
-    Hook {
-        /// Its name.
-        hook: String,
-        /// How it ended and what it said.
-        message: String,
-    },
-    /// One of the user's hooks changed the files to commit: the result was never judged.
-    #[error("the {hook} hook changed the files to commit")]
-    HookChanged {
-        /// Its name.
-        hook: String,
-    },
-    /// A sandboxed program of ralph's failed.
-    #[error("{what} failed: {message}")]
-    Boxed {
-        /// What it was.
-        what: &'static str,
-        /// What it said.
-        message: String,
-    },
-    /// A file could not be read or written.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-    /// A worktree of a branch cannot be made or removed.
-    #[error(transparent)]
-    Worktree(#[from] WorktreeRefusal),
-    /// There is no branch that work could land on.
-    #[error("work in several worktrees needs a branch to land on: {why}")]
-    NoTrunk {
-        /// Why there is none, and what to type.
-        why: &'static str,
-    },
-    /// The repository is not as it was when it was found.
-    #[error(transparent)]
-    Project(#[from] ProjectError),
-    /// Git is too old.
-    #[error("git {found} is too old; ralph needs {floor} or later")]
-    TooOld {
-        /// The installed version.
-        found: String,
-        /// The oldest supported version.
-        floor: crate::vcs::Version,
-    },
-}
-
-fn named(commit: &Option<String>) -> &str {
-    commit.as_deref().map_or("no commit", |id| id.get(..12).unwrap_or(id))
-}
-
-fn branch(name: &Option<String>) -> String {
-    name.as_deref().map_or_else(|| "a detached HEAD".to_owned(), |name| format!("branch {name}"))
-}
+use super::git_error::GitError;
+use super::jail::Bind;
 
 /// What work is compared with.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -172,9 +35,7 @@ pub struct RunBase {
 /// A worktree that is ready for a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opened {
-    /// What the session's work is compared with.
     pub base: RunBase,
-    /// Work of another task that left the worktree.
     pub left: Option<SetAsideWork>,
     /// Earlier work of the task that is in the worktree again.
     pub restored: Option<Restored>,
@@ -195,40 +56,31 @@ impl Opened {
 /// Work that left the worktree because the next session is about another task. It is saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetAsideWork {
-    /// Whose it is.
     pub task: TaskId,
-    /// The files that were reverted.
     pub paths: Vec<PathBuf>,
 }
 
 /// Work that was restored for its task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// The ref that holds it.
     pub name: String,
-    /// The files that were written or removed.
     pub paths: Vec<PathBuf>,
 }
 
 /// Work that could not be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
-    /// The ref that holds it.
     pub name: String,
-    /// The files in the way.
     pub paths: Vec<PathBuf>,
 }
 
 /// The tree that is judged: what is committed, and what the session left in the worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// The tree.
     pub tree: String,
     /// The commit below it; `None` on a branch without commits.
     pub head: Option<String>,
-    /// The tree of that commit.
     pub head_tree: String,
-    /// Whether there is something that is not committed.
     pub leftovers: bool,
     /// The newest commit that sessions made on top of `head` in a git directory of their own: nothing of it
     /// is on the branch before it is green.
@@ -240,7 +92,6 @@ pub struct Candidate {
 pub struct Saved {
     /// The full name of the ref that holds it.
     pub name: String,
-    /// The commit.
     pub commit: String,
 }
 
@@ -251,7 +102,6 @@ pub struct SandboxMounts {
     pub binds: Vec<Bind>,
     /// Files of the worktree that have programs run outside of the sandbox: only to be read.
     pub read_only: Vec<PathBuf>,
-    /// Variables.
     pub environment: Vec<(OsString, OsString)>,
     /// Temporary folders that are removed with the last reference.
     pub held: Vec<Arc<tempfile::TempDir>>,
@@ -314,7 +164,6 @@ pub struct KeepSaves {
 pub enum Ending {
     /// Done, or dropped.
     Done,
-    /// Failed.
     Failed,
     /// Anything else: its work stays.
     Open,

@@ -4,14 +4,22 @@
 //! | file | owns |
 //! |---|---|
 //! | `outlet` | asks the remote and the server, pushes, and opens the pull request |
+//! | `push` | pushes a branch, never by force |
+//! | `pre_push` | runs the `pre-push` hook before a push, sandboxed if a session could have written it |
+//! | [`upstream`] | reads branches of a remote |
 //! | `watch` | polls the pull request until there is work or nothing to wait for |
 //! | `record` | what ralph remembers of a branch between runs |
 
 mod outlet;
+mod pre_push;
+mod push;
 mod record;
+pub mod upstream;
 mod watch;
 
 pub use outlet::{Outlet, PublishSetup, Trouble, no_hook};
 pub(crate) use outlet::{decided, published};
+pub use pre_push::RunHook;
+pub use push::{Push, PushError, Pushed};
 pub use record::{Pending, PublishRecord, PublishRecords, ReviewRecord};
 pub use watch::{WatchSetup, Watched, Work};

@@ -14,46 +14,38 @@ use ralph_core::text::printable_line;
 use tokio::sync::watch;
 
 use super::record::{Pending, PublishRecords};
+use super::upstream::relation;
 use super::watch::WatchSetup;
+use super::{Push, PushError, RunHook};
+use crate::crash;
 use crate::forge::{ForgeContext, RemoteForge, Retry, quoted};
+use crate::git::commit_of;
+use crate::git::position::object_id;
 use crate::ports::{Forge, ForgeError, GitError, Published, PullRequest, StoreError, Survey};
 use crate::process::{CommandSpec, Stop};
-use crate::run::crash;
-use crate::vcs::upstream::{commit_of, relation};
-use crate::vcs::{Push, PushError, RunHook};
 
 /// Where branches go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishSetup {
-    /// The remote that branches are pushed to.
     pub remote: String,
     /// The remote that pull requests go to: the same one, or the one that it is a fork of.
     pub pr_remote: String,
-    /// The branch that pull requests go to.
     pub base: String,
-    /// Patterns of branches that are never pushed to.
     pub protected: Vec<String>,
     /// What the branch is for; may be empty.
     pub goal: String,
     /// The folder for the text of a pull request that you have to open.
     pub drafts: PathBuf,
-    /// The servers that the user's settings name.
     pub hosts: Vec<HostEntry>,
-    /// What is known of branches between runs.
     pub records: PublishRecords,
-    /// How requests are tried again.
     pub retry: Retry,
-    /// What of a pull request becomes work.
     pub watch: WatchSetup,
 }
 
 /// One place to publish from.
 pub struct Outlet<'a> {
-    /// The worktree.
     pub folder: &'a Path,
-    /// The user's environment.
     pub environment: &'a [(OsString, OsString)],
-    /// Where branches go.
     pub setup: &'a PublishSetup,
     /// How a `pre-push` hook is run that a session could have written.
     pub sandboxed: &'a RunHook<'a>,
@@ -64,16 +56,12 @@ pub struct Outlet<'a> {
 /// Why a branch was not published.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// It was not pushed.
     #[error(transparent)]
     Push(#[from] PushError),
-    /// The server did not do as it was asked.
     #[error(transparent)]
     Forge(#[from] ForgeError),
-    /// Git did not work.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The task database did not work.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -261,7 +249,7 @@ pub(crate) fn decided(course: &Course, setup: &PublishSetup, branch: &str) -> Op
                 page(pull),
                 setup.base
             ),
-            command: match crate::vcs::upstream::is_commit(&pull.head) {
+            command: match object_id(&pull.head).is_some() {
                 true => format!(
                     "git rebase --onto {} {} {}",
                     quoted(&format!("{}/{}", setup.pr_remote, setup.base)),

@@ -13,7 +13,6 @@ use crate::untrusted;
 /// What is known of a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PublishRecord {
-    /// The branch.
     pub branch: String,
     /// The last commit of it that the remote accepted; empty where there was none.
     #[serde(default)]
@@ -21,16 +20,13 @@ pub struct PublishRecord {
     /// Where the run took its tasks from: how the task database names the plan; empty for all of it.
     #[serde(default)]
     pub plan: String,
-    /// The branch that its pull request goes to.
     #[serde(default)]
     pub base: String,
     /// What it is for; may be empty.
     #[serde(default)]
     pub goal: String,
-    /// The work left for the next run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
-    /// The review of its pull request so far.
     #[serde(default)]
     pub review: ReviewRecord,
 }
@@ -38,10 +34,8 @@ pub struct PublishRecord {
 /// The work that failed checks and comments of a pull request led to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReviewRecord {
-    /// The pull request.
     #[serde(default)]
     pub number: u64,
-    /// How many rounds it had.
     #[serde(default)]
     pub rounds: u32,
     /// What became work in them.

@@ -11,24 +11,21 @@ use super::outlet::Outlet;
 use super::record::ReviewRecord;
 use crate::clock::now;
 use crate::forge::paused;
+use crate::git::commit_of;
 use crate::ports::{Forge, ForgeError};
-use crate::vcs::upstream::commit_of;
 
 /// What of a pull request becomes work.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WatchSetup {
     /// Whose comments and checks count, besides the server's own CI.
     pub authors: Vec<String>,
-    /// How many rounds a pull request may have.
     pub rounds: u32,
 }
 
 /// The result of watching.
 #[derive(Debug)]
 pub enum Watched {
-    /// There is work.
     Work(Work),
-    /// There is nothing to wait for.
     Over(Review),
 }
 

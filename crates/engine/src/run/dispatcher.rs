@@ -37,7 +37,7 @@ use ralph_core::{TaskId, Timestamp};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::crash;
+use crate::crash;
 use super::display::Display;
 use super::ports::Ports;
 use super::setup::Setup;

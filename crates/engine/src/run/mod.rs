@@ -32,12 +32,12 @@
 //! | [`state_file`] | `state.toml` |
 //! | [`journal`] | `events.jsonl` |
 //! | [`run_files`] | the folder and the lock of a run |
-//! | [`crash`] | points at which tests kill the process |
+
+use crate::crash;
 
 mod activity;
 mod checks;
 mod clean;
-pub mod crash;
 mod daily_cost;
 mod deciding;
 mod dispatcher;

@@ -4,7 +4,7 @@ use ralph_core::TaskId;
 use ralph_core::records::Attempt;
 use ralph_core::run::Notice;
 
-use super::crash;
+use crate::crash;
 use super::setup::Setup;
 use crate::ports::{Filter, GitError, RunBase, Store};
 use crate::process::is_alive;

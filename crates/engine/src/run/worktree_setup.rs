@@ -11,7 +11,7 @@ use crate::probe::{self, Ended};
 use crate::process::CommandSpec;
 use crate::project::write_privately;
 use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand};
-use crate::vcs::worktree::Worktrees;
+use crate::worktrees::Worktrees;
 
 /// How long it may take.
 const TIMEOUT: Duration = Duration::from_secs(3600);

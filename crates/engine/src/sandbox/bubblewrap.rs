@@ -4,9 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::mount_plan::{Mount, MountPlan};
-
-/// The uid and gid that sandboxed programs of root have: some agents refuse to do anything as root.
-const NOBODY_SPECIAL: &str = "1000";
+use crate::ports::USER_OF_ROOT;
 
 /// The arguments before the program. `nothing` is an empty file: a device in its place could not even be
 /// opened, and programs take that for an error.
@@ -29,7 +27,8 @@ pub(super) fn arguments(
         say(&["--unshare-net"]);
     }
     if is_root {
-        say(&["--uid", NOBODY_SPECIAL, "--gid", NOBODY_SPECIAL]);
+        let user = USER_OF_ROOT.to_string();
+        say(&["--uid", &user, "--gid", &user]);
     }
     say(&["--die-with-parent", "--cap-drop", "ALL"]);
     let root = Mount::Empty("/".into());

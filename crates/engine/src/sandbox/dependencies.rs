@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+use crate::git::Git;
 use crate::untrusted::{SMALL, read_named};
-use crate::vcs::git::Git;
 
 /// Files that name other packages.
 const MANIFESTS: [&str; 13] = [
@@ -171,7 +171,7 @@ fn manifest(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vcs::git::git;
+    use crate::git::git;
 
     #[test]
     fn packages_beside_the_repository_are_found_and_nothing_else_is() {

@@ -12,7 +12,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::project::Project;
-use crate::vcs::SessionGitDir;
+use crate::session_git::SessionGitDir;
 
 /// Files of the common directory.
 const COMMON: [&str; 3] = ["config", "info/attributes", ALTERNATES];
@@ -193,7 +193,7 @@ mod tests {
         let (repo, outside) = (folder.join("repo"), folder.join("outside"));
         fs::create_dir_all(repo.join("conf")).unwrap();
         fs::create_dir(&outside).unwrap();
-        let git = |arguments: &[&str]| crate::vcs::git::git(&repo, arguments).unwrap();
+        let git = |arguments: &[&str]| crate::git::git(&repo, arguments).unwrap();
         git(&["init", "--quiet"]);
         fs::write(repo.join("conf/git.inc"), "[core]\n\teditor = true\n").unwrap();
         git(&["config", "include.path", "../conf/git.inc"]);

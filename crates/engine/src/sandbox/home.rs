@@ -15,7 +15,7 @@ use super::toolchains::Toolchains;
 use super::{aliases, registries, secrets};
 use crate::ports::Bind;
 use crate::project::{Project, write_privately};
-use crate::vcs::session_git_dir::shared_settings;
+use crate::session_git::shared_settings;
 
 /// Folders of the system, which some users have as their home.
 const OF_SYSTEM: [&str; 14] = [

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ralph_core::trust::{AGENTS, FOUND, INCLUDE, SETTINGS};
 
 use super::*;
-use crate::vcs::git::git;
+use crate::git::git;
 
 struct World {
     _folder: tempfile::TempDir,

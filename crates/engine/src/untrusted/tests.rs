@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use rustix::fs::{CWD, FileType, mknodat};
 
 use super::*;
-use crate::vcs::git::git;
+use crate::git::git;
 
 /// A repository with some files, one of them secret.
 fn repository() -> (tempfile::TempDir, PathBuf) {

@@ -1,7 +1,7 @@
 //! The base branch of pull requests, and the commit where a branch starts.
 
-use super::git::{Git, GitError};
-use super::position::position;
+use crate::git::position::position;
+use crate::git::{Git, GitError, commit_of, is_ancestor};
 use crate::project::Project;
 
 /// A branch that others are merged into.
@@ -31,12 +31,8 @@ pub fn pr_base(project: &Project, remote: &str, set: &str) -> Result<Option<Base
 /// when it is neither.
 pub fn start_of(project: &Project, remote: &str, base: &str) -> Result<Option<String>, GitError> {
     for name in [base.to_owned(), format!("{remote}/{base}")] {
-        let asked = format!("{name}^{{commit}}");
-        let asked = ["rev-parse", "--verify", "--quiet", "--end-of-options", &asked];
-        match Git::plumbing(&project.root, &asked).run() {
-            Ok(_) => return Ok(Some(name)),
-            Err(GitError::Failed { .. }) => {}
-            Err(error) => return Err(error),
+        if commit_of(&project.root, &name)?.is_some() {
+            return Ok(Some(name));
         }
     }
     Ok(None)
@@ -93,9 +89,5 @@ pub fn commits_since(project: &Project, began: &str, branch: &str) -> Result<u64
 /// Whether all commits of a branch are in another one.
 pub fn is_merged(project: &Project, branch: &str, base: &str) -> Result<bool, GitError> {
     let branch = format!("refs/heads/{branch}");
-    match Git::plumbing(&project.root, &["merge-base", "--is-ancestor", &branch, base]).run() {
-        Ok(_) => Ok(true),
-        Err(GitError::Failed { .. }) => Ok(false),
-        Err(error) => Err(error),
-    }
+    is_ancestor(&project.root, &branch, base)
 }

@@ -6,13 +6,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::entries::{Change, RAW, os_path, parse_changes, zeros};
-use super::git::GitError;
 use super::in_place::GitVcs;
-use super::spelling::spelled;
+use crate::crash;
+use crate::git::GitError;
+use crate::git::entries::{Change, RAW, os_path, parse_changes, zeros};
+use crate::git::spelling::spelled;
 use crate::ports::{Candidate, RunBase, Vcs};
 use crate::project::write_privately;
-use crate::run::crash;
 use crate::untrusted::{LARGE, read_own};
 
 /// What the worktree has of a commit that a branch moves to.
@@ -28,16 +28,13 @@ pub(super) enum Files {
 /// The result of moving a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Advanced {
-    /// It is where it was to go.
     There,
     /// It was not where it was expected, or moved meanwhile.
     Moved {
-        /// Where it is.
         found: Option<String>,
     },
     /// Files of the user would be written over.
     InTheWay {
-        /// The files in the way.
         files: Vec<String>,
     },
 }

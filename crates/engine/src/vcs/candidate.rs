@@ -1,20 +1,20 @@
 //! The tree to judge.
 //!
-//! Git processes: 3 where nothing was dirty before the run (`diff-index`, `add`, `write-tree`), 5
-//! otherwise (`diff-index` again, `update-index`); one more (`read-tree`) while something is staged, and
-//! one more when another process has moved HEAD.
+//! Git processes: 1 where nothing changed (`status`), 3 where something did (`add`, `write-tree`), 5 where
+//! something was dirty before the run (`diff-index`, `update-index`); two more (`diff-index`, `read-tree`) while
+//! something is staged.
 
 use std::collections::BTreeSet;
 
 use ralph_core::secret_files::looks_secret;
 
-use super::entries::{Change, folders_above};
-use super::git::GitError;
 use super::in_place::GitVcs;
 use super::sandboxed::WorktreeSandbox;
-use super::scratch::Scratch;
-use super::spelling::spelled;
 use super::start::Start;
+use crate::git::GitError;
+use crate::git::entries::{Change, folders_above};
+use crate::git::scratch::{Scratch, Survey};
+use crate::git::spelling::spelled;
 use crate::ports::{Candidate, RunBase};
 
 impl GitVcs {
@@ -25,7 +25,10 @@ impl GitVcs {
         }
         let head = self.position()?.head;
         let head_tree = self.tree_of(head.as_deref())?;
-        let scratch = self.worktree_as_index(head.as_deref())?;
+        let Some(scratch) = self.worktree_as_index(head.as_deref())? else {
+            let tree = head_tree.clone();
+            return Ok(Candidate { tree, head, head_tree, leftovers: false, taken: None });
+        };
         if self.leaves_out(base) {
             let changes = scratch.changes_from(&head_tree)?;
             let kept = self.left_out(base, &changes)?;
@@ -85,32 +88,44 @@ impl GitVcs {
     pub(super) fn worktree_tree(&self, head: Option<&str>) -> Result<String, GitError> {
         match &self.sandboxed {
             Some(sandboxed) => Ok(self.see(sandboxed)?.tree),
-            None => self.worktree_as_index(head)?.write_tree(),
+            None => match self.worktree_as_index(head)? {
+                Some(scratch) => scratch.write_tree(),
+                None => self.tree_of(head),
+            },
         }
     }
 
-    /// Whether the worktree is exactly what is committed. Two git processes; where they do not know, the answer
-    /// is no, and a candidate decides.
-    pub(super) fn is_as_committed(&self, head: &str) -> Result<bool, GitError> {
+    /// Whether the worktree is exactly what is committed. Where git does not know, the answer is no, and a
+    /// candidate decides.
+    pub(crate) fn is_as_committed(&self, head: &str) -> Result<bool, GitError> {
         if let Some(sandboxed) = &self.sandboxed {
             return Ok(self.see(sandboxed)?.tree == self.tree_of(Some(head))?);
         }
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
-        if !scratch.changes_from(head)?.is_empty() {
-            return Ok(false);
-        }
-        // It names each path that it takes in, or out.
-        let added = scratch.git(&["add", "-A", "--sparse", "--verbose"]).run();
-        Ok(added.is_ok_and(|named| named.is_empty()))
+        Ok(scratch.survey(Some(head)).is_ok_and(|survey| !survey.changed))
     }
 
-    /// An index of our own that holds the commit overlaid by the worktree.
-    pub(super) fn worktree_as_index(&self, head: Option<&str>) -> Result<Scratch<'_>, GitError> {
+    /// An index of our own that holds the commit overlaid by the worktree; `None` where nothing differs.
+    fn worktree_as_index(&self, head: Option<&str>) -> Result<Option<Scratch<'_>>, GitError> {
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
-        for left_out in scratch.overlay(head)? {
+        let survey = scratch.survey(head)?;
+        if !survey.changed {
+            return Ok(None);
+        }
+        self.overlay(&scratch, head, survey)?;
+        Ok(Some(scratch))
+    }
+
+    pub(super) fn overlay(
+        &self,
+        scratch: &Scratch<'_>,
+        head: Option<&str>,
+        survey: Survey,
+    ) -> Result<(), GitError> {
+        for left_out in scratch.overlay(head, survey)? {
             self.warn(left_out);
         }
-        Ok(scratch)
+        Ok(())
     }
 }
 

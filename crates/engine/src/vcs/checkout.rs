@@ -10,16 +10,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::entries::{Change, Entry, RAW, os_path, parse_changes};
-use super::git::{Git, GitError};
 use super::in_place::GitVcs;
-use super::sandboxed::is_no;
-use super::scratch::{self, Scratch};
-use super::spelling::{spelled, unspelled};
-use super::worktree::with_work;
+use super::submodules::with_work;
 use crate::entropy::keyed_hash;
+use crate::git::entries::{Change, Entry, RAW, os_path, parse_changes};
+use crate::git::scratch::{self, Scratch};
+use crate::git::spelling::{spelled, unspelled};
+use crate::git::{Git, GitError};
 use crate::ports::{Bind, Candidate, Checkout};
 use crate::process::project_key;
+use crate::session_git::sandbox::is_no;
 use crate::untrusted;
 
 impl GitVcs {
@@ -47,7 +47,7 @@ impl GitVcs {
 
     /// Copies the ignored files that match these patterns into another worktree, and returns those it could not
     /// copy. Existing files stay.
-    pub(super) fn copy_included(
+    pub(crate) fn copy_included(
         &self,
         patterns: &str,
         worktree: &Path,
@@ -145,7 +145,7 @@ impl GitVcs {
     }
 
     /// What git says of the worktree and of the files in its submodules, for programs to read.
-    pub(super) fn status_with_submodules(&self) -> Result<Vec<u8>, GitError> {
+    pub(crate) fn status_with_submodules(&self) -> Result<Vec<u8>, GitError> {
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         let arguments =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=none"];
@@ -188,7 +188,7 @@ enum Content {
 }
 
 /// Copies a file to its place in a folder, unless a link leads that place out of the folder.
-pub(super) fn copy_inside(from: &Path, folder: &Path, path: &Path) -> io::Result<()> {
+pub(crate) fn copy_inside(from: &Path, folder: &Path, path: &Path) -> io::Result<()> {
     let to = folder.join(path);
     let parent = to.parent().unwrap_or(folder);
     std::fs::create_dir_all(parent)?;
@@ -218,6 +218,6 @@ fn prefix(worktree: &Path) -> String {
 }
 
 /// Removes the checkouts that killed processes left.
-pub(super) fn sweep(worktree: &Path) {
+pub(crate) fn sweep(worktree: &Path) {
     scratch::sweep_folders(&prefix(worktree));
 }

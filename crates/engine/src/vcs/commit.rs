@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 
 use super::branch::Files;
-use super::entries::{Change, RAW, index_info, parse_changes};
-use super::git::GitError;
-use super::in_place::{Author, GitVcs, lock};
-use super::position::Position;
+use super::in_place::{Author, GitVcs};
+use crate::git::GitError;
+use crate::git::entries::{Change, RAW, index_info, parse_changes};
+use crate::git::position::Position;
 use crate::ports::{Candidate, RunBase};
+use crate::sync::lock;
 
 /// Committed paths that are still missing in the user's index, because another git held it.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use ralph_core::run::WorkPlace;
 
-use super::git::GitError;
 use super::in_place::GitVcs;
+use crate::git::GitError;
 
 impl GitVcs {
     /// A commit whose changes are all in what is checked out counts as being there: it was squashed or picked.
@@ -32,9 +32,9 @@ impl GitVcs {
         let contains = format!("--contains={commit}");
         for place in ["refs/heads/", "refs/remotes/"] {
             let asked = ["for-each-ref", "--format=%(refname:lstrip=2)", &contains, place];
-            let printed = self.git(&asked).run()?;
-            let text = String::from_utf8_lossy(&printed);
-            let names = || text.lines().filter(|name| !name.ends_with("/HEAD"));
+            let mut names = self.git(&asked).lines()?;
+            names.retain(|name| !name.ends_with("/HEAD"));
+            let names = || names.iter();
             let found = names().find(|name| !name.starts_with("ralph/")).or_else(|| names().next());
             if let Some(name) = found {
                 return Ok(Some(name.to_owned()));

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use super::entries::{Entry, RepoPath, leads_out, os_path};
-use super::git::GitError;
 use super::in_place::GitVcs;
-use super::spelling::spelled;
+use crate::git::GitError;
+use crate::git::entries::{Entry, RepoPath, leads_out, os_path};
+use crate::git::spelling::spelled;
 use crate::ports::Forbidden;
 
 impl GitVcs {

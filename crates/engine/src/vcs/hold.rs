@@ -6,8 +6,9 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
 
-use super::git::{Git, GitError};
-use super::in_place::{GitVcs, lock};
+use super::in_place::GitVcs;
+use crate::git::{Git, GitError};
+use crate::sync::lock;
 
 /// How often ralph retries a branch that another git has locked.
 const TRIES: u32 = 5;

@@ -5,19 +5,20 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::git::{ELSEWHERE, GitError};
 use super::in_place::GitVcs;
-use super::sandboxed::is_no;
-use super::scratch::Scratch;
+use crate::git::listed::listing;
+use crate::git::scratch::Scratch;
+use crate::git::{ELSEWHERE, Git, GitError};
+use crate::host::may_run;
 use crate::ports::{Bind, Candidate, HookSandbox, RunBase};
 use crate::probe::{self, Ended};
 use crate::process::CommandSpec;
+use crate::session_git::sandbox::is_no;
 use crate::untrusted::read_own;
 
 /// How often in a row the hook may change what is to be committed.
@@ -68,11 +69,16 @@ impl GitVcs {
         if self.hooks.is_none() {
             return Ok(None);
         }
-        // Not as plumbing: that looks for hooks where there are none.
-        let asked = ["rev-parse", "--git-path", "hooks"];
-        let printed = super::git::Git::new(self.worktree(), &asked).run()?;
-        let name = printed.strip_suffix(b"\n").unwrap_or(&printed);
-        let folder = self.worktree().join(OsStr::from_bytes(name));
+        let folder = match listing(&self.project)?.value("core.hookspath") {
+            None => self.project.git_dir.join("hooks"),
+            Some(_) => {
+                // Not as plumbing: that looks for hooks where there are none.
+                let asked = ["rev-parse", "--git-path", "hooks"];
+                let printed = Git::new(self.worktree(), &asked).run()?;
+                let name = printed.strip_suffix(b"\n").unwrap_or(&printed);
+                self.worktree().join(OsStr::from_bytes(name))
+            }
+        };
         Ok(folder.is_dir().then_some(folder))
     }
 
@@ -292,8 +298,6 @@ impl GitVcs {
 }
 
 /// The hook, if git would run it.
-pub(super) fn executable(folder: &Path, name: &str) -> Option<PathBuf> {
-    let path = folder.join(name);
-    let found = std::fs::metadata(&path).ok()?;
-    (found.is_file() && found.permissions().mode() & 0o111 != 0).then_some(path)
+fn executable(folder: &Path, name: &str) -> Option<PathBuf> {
+    Some(folder.join(name)).filter(|path| may_run(path))
 }

@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 
 use super::branch::Files;
-use super::entries::zeros;
-use super::git::GitError;
-use super::in_place::{GitVcs, lock};
+use super::in_place::GitVcs;
 use super::sandboxed::WorktreeSandbox;
-use super::scratch::Scratch;
+use crate::crash;
+use crate::git::GitError;
+use crate::git::entries::zeros;
+use crate::git::scratch::Scratch;
 use crate::ports::{Candidate, RunBase};
-use crate::run::crash;
+use crate::sync::lock;
 
 /// The fewest letters by which a commit is named.
 const SHORTEST: usize = 7;
@@ -98,16 +99,15 @@ impl GitVcs {
         let mut arguments = vec!["rev-list", "--reverse", "--topo-order", head];
         arguments.extend(without.as_deref());
         arguments.push("--");
-        let listed = self.git(&arguments).run()?;
         let mut new: HashMap<String, String> = HashMap::new();
-        for id in String::from_utf8_lossy(&listed).lines() {
-            let Some(parts) = self.commit_parts(id)? else { continue };
+        for id in self.git(&arguments).lines()? {
+            let Some(parts) = self.commit_parts(&id)? else { continue };
             let parents: Vec<String> =
                 parts.parents.iter().map(|old| new.get(old).unwrap_or(old).clone()).collect();
-            let raw = self.git(&["cat-file", "commit", id]).run()?;
+            let raw = self.git(&["cat-file", "commit", &id]).run()?;
             let made = self.like(&raw, &parts.tree, &parents, None)?;
-            lock(&self.renames).push((id.to_owned(), made.clone()));
-            new.insert(id.to_owned(), made);
+            lock(&self.renames).push((id.clone(), made.clone()));
+            new.insert(id, made);
         }
         Ok(new.get(head).cloned().unwrap_or_else(|| head.to_owned()))
     }

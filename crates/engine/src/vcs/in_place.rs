@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ralph_core::glob::Patterns;
 use ralph_core::ids::RunId;
@@ -13,30 +13,31 @@ use ralph_core::run::WorkPlace;
 use ralph_core::{TaskId, Timestamp};
 
 use super::commit::Unrefreshed;
-use super::entries::{COUNTED, Change, RAW, parse_changes, parse_counted};
-use super::git::{Git, GitError};
 use super::hold::BranchHold;
 use super::hooks::Hooks;
-use super::position::{Position, position};
 use super::sandboxed::WorktreeSandbox;
-use super::spelling::spelled;
 use super::start::Start;
+use crate::git::entries::{COUNTED, Change, RAW, parse_changes, parse_counted};
+use crate::git::position::{Position, object_id, position};
+use crate::git::spelling::spelled;
+use crate::git::{Git, GitError};
 use crate::kept::is_state;
 use crate::ports::{
     Candidate, Checkout, Ending, Forbidden, KeepSaves, Opened, RunBase, SandboxMounts, Saved,
     SetAsideWork, Vcs,
 };
 use crate::project::Project;
+use crate::sync::lock;
 use crate::untrusted::settle_base;
 
 /// Version control by git, in place.
 #[derive(Debug)]
 pub struct GitVcs {
     pub(super) project: Project,
-    /// Where the index of this worktree is.
     pub(super) index: PathBuf,
     /// Trees of commits, and the id of the empty one under an empty name. Commits do not change.
     trees: Mutex<HashMap<String, String>>,
+    last_diff: Mutex<Option<([String; 2], Vec<Change>)>>,
     pub(super) starts: Mutex<HashMap<String, Arc<Start>>>,
     pub(super) unrefreshed: Mutex<Option<Unrefreshed>>,
     warnings: Mutex<Vec<String>>,
@@ -50,7 +51,6 @@ pub struct GitVcs {
     pub(super) sandboxed: Option<WorktreeSandbox>,
     /// Commits that were recreated: their old names, and their new ones.
     pub(super) renames: Mutex<Vec<(String, String)>>,
-    /// The lock on the branch.
     pub(super) held: Mutex<Option<BranchHold>>,
 }
 
@@ -58,15 +58,15 @@ pub struct GitVcs {
 const COUNTED_COMMITS: &str = "--max-count=1000";
 
 /// The parts of a commit.
-pub(super) struct CommitParts {
-    pub(super) id: String,
-    pub(super) tree: String,
-    pub(super) parents: Vec<String>,
+pub(crate) struct CommitParts {
+    pub(crate) id: String,
+    pub(crate) tree: String,
+    pub(crate) parents: Vec<String>,
 }
 
 /// The author of a commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Author {
+pub(crate) enum Author {
     User,
     Ralph,
 }
@@ -79,6 +79,7 @@ impl GitVcs {
             project,
             index,
             trees: Mutex::default(),
+            last_diff: Mutex::default(),
             starts: Mutex::default(),
             unrefreshed: Mutex::default(),
             warnings: Mutex::default(),
@@ -148,12 +149,12 @@ impl GitVcs {
         Git::plumbing(self.worktree(), arguments)
     }
 
-    pub(super) fn position(&self) -> Result<Position, GitError> {
+    pub(crate) fn position(&self) -> Result<Position, GitError> {
         position(&self.project)
     }
 
     /// The tree of a commit; the empty tree for none.
-    pub(super) fn tree_of(&self, commit: Option<&str>) -> Result<String, GitError> {
+    pub(crate) fn tree_of(&self, commit: Option<&str>) -> Result<String, GitError> {
         let name = commit.unwrap_or_default();
         if let Some(tree) = lock(&self.trees).get(name) {
             return Ok(tree.clone());
@@ -171,7 +172,7 @@ impl GitVcs {
     }
 
     /// What a ref or an id leads to, if it leads to a commit.
-    pub(super) fn commit_parts(&self, name: &str) -> Result<Option<CommitParts>, GitError> {
+    pub(crate) fn commit_parts(&self, name: &str) -> Result<Option<CommitParts>, GitError> {
         let asked = format!("{name}\n");
         let answer = self.git(&["cat-file", "--batch"]).input(asked.as_bytes()).run()?;
         let text = String::from_utf8_lossy(&answer);
@@ -195,7 +196,7 @@ impl GitVcs {
     }
 
     /// Makes a commit; no ref leads to it.
-    pub(super) fn commit_tree(
+    pub(crate) fn commit_tree(
         &self,
         tree: &str,
         parents: &[&str],
@@ -216,10 +217,24 @@ impl GitVcs {
 
     /// How one tree differs from another.
     pub(super) fn diff(&self, from: &str, to: &str) -> Result<Vec<Change>, GitError> {
+        if let Some((known, changes)) = &*lock(&self.last_diff)
+            && *known == [from, to]
+        {
+            return Ok(changes.clone());
+        }
         let mut arguments = vec!["diff-tree"];
         arguments.extend(RAW);
         arguments.extend([from, to, "--"]);
-        parse_changes("diff-tree", &self.git(&arguments).run()?)
+        let changes = parse_changes("diff-tree", &self.git(&arguments).run()?)?;
+        self.remember_diff(from, to, &changes);
+        Ok(changes)
+    }
+
+    /// The work of a session is compared several times in a row.
+    fn remember_diff(&self, from: &str, to: &str, changes: &[Change]) {
+        if object_id(from).is_some() && object_id(to).is_some() {
+            *lock(&self.last_diff) = Some(([from, to].map(str::to_owned), changes.to_vec()));
+        }
     }
 
     pub(super) fn warn(&self, sentence: String) {
@@ -229,10 +244,6 @@ impl GitVcs {
             warnings.push(sentence);
         }
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Vcs for GitVcs {
@@ -271,9 +282,10 @@ impl Vcs for GitVcs {
     ) -> Result<Vec<(String, String)>, GitError> {
         let range = from.map_or_else(|| to.to_owned(), |from| format!("{from}..{to}"));
         let log = ["log", "--reverse", "--first-parent", COUNTED_COMMITS, "--format=%H %s", &range];
-        let printed = self.git(&log).arg("--").run()?;
-        let pair = |line: &str| line.split_once(' ').map(|(id, words)| (id.into(), words.into()));
-        Ok(String::from_utf8_lossy(&printed).lines().filter_map(pair).collect())
+        let lines = self.git(&log).arg("--").lines()?;
+        let pair =
+            |line: &String| line.split_once(' ').map(|(id, words)| (id.into(), words.into()));
+        Ok(lines.iter().filter_map(pair).collect())
     }
 
     fn work_place(&self, commit: &str) -> Result<WorkPlace, GitError> {
@@ -390,9 +402,11 @@ impl Vcs for GitVcs {
 
     fn counted_changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<FileChange>, GitError> {
         let mut arguments = vec!["diff-tree"];
-        arguments.extend(COUNTED);
+        arguments.extend(RAW.into_iter().chain(COUNTED));
         arguments.extend([from_tree, to_tree, "--"]);
-        parse_counted("diff-tree", &self.git(&arguments).run()?)
+        let (changes, counted) = parse_counted("diff-tree", &self.git(&arguments).run()?)?;
+        self.remember_diff(from_tree, to_tree, &changes);
+        Ok(counted)
     }
 
     fn lands_when_accepted(&self) -> bool {
@@ -430,8 +444,7 @@ impl Vcs for GitVcs {
         let mut arguments = vec!["rev-list", "--reverse", to];
         arguments.extend(without.as_deref());
         arguments.push("--");
-        let printed = self.git(&arguments).run()?;
-        Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+        self.git(&arguments).lines()
     }
 
     fn keep_out(&self, path: &str, branch: &str, began: &str) -> Result<Option<Saved>, GitError> {

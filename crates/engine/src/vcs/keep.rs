@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use ralph_core::{TaskId, Timestamp};
 
-use super::git::GitError;
 use super::in_place::GitVcs;
 use super::start::START;
 use super::traces::needed_starts;
 use super::wip::Wip;
 use crate::clock::now;
+use crate::git::GitError;
 use crate::ports::{Ending, KeepSaves};
 
 impl GitVcs {

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use ralph_core::TaskId;
 use ralph_core::branch::BranchName;
 
-use super::entries::{Entry, RepoPath, index_info};
-use super::git::GitError;
 use super::in_place::GitVcs;
-use super::scratch::Scratch;
 use super::wip::{list_wip, ref_name};
+use crate::crash;
+use crate::git::GitError;
+use crate::git::entries::{Entry, RepoPath, index_info};
+use crate::git::scratch::Scratch;
 use crate::ports::Saved;
-use crate::run::crash;
 
 impl GitVcs {
     /// Two calls of git where nothing is to be done.
@@ -46,8 +46,7 @@ impl GitVcs {
         arguments.extend(options);
         arguments.extend(["HEAD", &without, "--not", &exclude, "--branches", "--remotes", "--"]);
         arguments.extend((!path.is_empty()).then_some(path));
-        let printed = self.git(&arguments).env("GIT_LITERAL_PATHSPECS", "1").run()?;
-        Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+        self.git(&arguments).env("GIT_LITERAL_PATHSPECS", "1").lines()
     }
 
     /// Recreates the commits without the path; the old ones are saved before the branch moves.

@@ -1,7 +1,7 @@
 //! Recreates commits with another tree or other parents and the same author.
 
-use super::git::GitError;
 use super::in_place::GitVcs;
+use crate::git::GitError;
 
 impl GitVcs {
     /// A commit with the author and the dates of another one, and with its words unless it is to say

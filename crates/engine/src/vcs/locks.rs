@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use ralph_core::Timestamp;
 
-use super::git::GitError;
 use super::in_place::GitVcs;
 use crate::clock::now;
+use crate::git::GitError;
 use crate::process::works_in;
 
 /// How long a lock must be untouched to count as dead.
@@ -44,7 +44,7 @@ impl GitVcs {
     }
 
     /// Removes those of these locks that were made since then and are dead.
-    pub(super) fn sweep_dead(&self, paths: &[PathBuf], since: Timestamp) -> Result<(), GitError> {
+    pub(crate) fn sweep_dead(&self, paths: &[PathBuf], since: Timestamp) -> Result<(), GitError> {
         let found = locks_since(paths, since);
         let Some(youngest) = found.iter().map(|lock| lock.changed).max() else { return Ok(()) };
         let age = now().millis_since(youngest);

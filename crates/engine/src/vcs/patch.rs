@@ -1,7 +1,7 @@
 //! The difference between two trees, as a patch for users and models.
 
-use super::git::{Git, GitError};
 use super::in_place::GitVcs;
+use crate::git::{Git, GitError};
 
 /// The most files in a patch; a longer one is of no use to a reader.
 const FILES: usize = 200;

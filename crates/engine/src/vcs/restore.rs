@@ -8,22 +8,19 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::TaskId;
 
-use super::entries::{Change, Entry, RepoPath, folders_above, index_info, os_path};
-use super::git::GitError;
 use super::in_place::GitVcs;
-use super::scratch::Scratch;
 use super::wip::Wip;
+use crate::git::GitError;
+use crate::git::entries::{Change, Entry, RepoPath, folders_above, index_info, os_path};
+use crate::git::scratch::Scratch;
 use crate::ports::{Bind, Candidate, RunBase};
 use crate::project::Project;
 
 /// Saved work that is in the worktree again.
 #[derive(Debug)]
 pub struct Recovered {
-    /// The restored work.
     pub wip: Wip,
-    /// The files that were written or removed.
     pub restored: Vec<PathBuf>,
-    /// The files that were as saved already.
     pub unchanged: Vec<PathBuf>,
     /// Repositories inside the worktree: their content was not part of the save.
     pub left: Vec<PathBuf>,
@@ -41,23 +38,10 @@ pub enum Obstacle {
 /// Why saved work was not restored. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecoverError {
-    /// There is no such save.
     #[error("nothing is saved for {}", wanted(.task, .attempt))]
-    NotSaved {
-        /// The task that was asked for.
-        task: TaskId,
-        /// The attempt that was asked for.
-        attempt: Option<u32>,
-    },
-    /// Files are in the way.
+    NotSaved { task: TaskId, attempt: Option<u32> },
     #[error("{} in the way of {}", files_stand(.obstacles.len()), .wip.saved.name)]
-    InTheWay {
-        /// The saved work.
-        wip: Box<Wip>,
-        /// The files, and why.
-        obstacles: Vec<(PathBuf, Obstacle)>,
-    },
-    /// Git failed.
+    InTheWay { wip: Box<Wip>, obstacles: Vec<(PathBuf, Obstacle)> },
     #[error(transparent)]
     Git(#[from] GitError),
 }

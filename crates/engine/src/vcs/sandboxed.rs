@@ -1,63 +1,37 @@
 //! Version control for sandboxed sessions: ralph's own programs that read the sessions' files are sandboxed too,
 //! and the commits of a session come out as a pack that git has checked.
 //!
-//! Outside the sandbox, git only receives that pack, and works on objects, refs and the user's index. Outside,
+//! Outside the sandbox, git only reads that pack, and works on objects, refs and the user's index. Outside,
 //! ralph reads no file of a session's git directory, and git reads no file of a worktree.
 
-use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::OpenOptions;
+use std::io::{Read, Seek};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ralph_core::TaskId;
-use ralph_core::agent::ProcessEnd;
 use ralph_core::ids::RunId;
 
-use super::git::{Git, GitError};
-use super::in_place::{Author, GitVcs, lock};
-use super::inspect::{COMMAND, Inspection, InspectionRequest, LOOKED};
-use super::position::Position;
-use super::scratch::Scratch;
-use super::session_git_dir::{PRIVATE, SessionGitDir};
+use super::in_place::{Author, GitVcs};
 use super::wip::ref_name;
-use crate::host::host;
-use crate::ports::{Bind, Jail, SandboxMounts};
-use crate::process::{CommandSpec, Stop, capture};
+use crate::crash;
+use crate::git::fingerprint::Fingerprint;
+use crate::git::listed::{Listing, listing};
+use crate::git::position::{Position, object_id};
+use crate::git::{Git, GitError};
+use crate::ports::{Bind, SandboxMounts};
+use crate::process::CommandSpec;
 use crate::project::Project;
-use crate::run::crash;
+use crate::session_git::inspect::{COMMAND, Inspection, InspectionRequest, Packed};
+use crate::session_git::sandbox::{RALPH, inside, run};
+use crate::session_git::{GitSandbox, Inspected, PRIVATE, SessionGitDir};
+use crate::sync::lock;
+use crate::untrusted::open_own;
 
-/// This program, in every sandbox.
-const RALPH: &str = "/run/ralph/bin/ralph";
-/// The default search path for programs.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Refs that hold what was taken last from a worktree's sessions.
 pub(super) const TAKEN: &str = "refs/ralph/taken/";
-/// How often ralph tries to create a sandbox, and how bubblewrap reports a failure.
-const TRIES: u32 = 3;
-const NO_BOX: &str = "bwrap: Can't ";
-/// How long a look, or a fetch, may take.
-const PATIENCE: Duration = Duration::from_secs(600);
-
-/// How programs of the loop are sandboxed.
-#[derive(Debug, Clone)]
-pub struct GitSandbox {
-    /// The sandbox.
-    pub jail: Arc<dyn Jail>,
-    /// What programs outside of it find in their environment: that of the user.
-    pub environment: Vec<(OsString, OsString)>,
-    /// How long one may take.
-    pub patience: Duration,
-}
-
-impl GitSandbox {
-    /// Sandboxes of this kind.
-    pub fn new(jail: Arc<dyn Jail>, environment: Vec<(OsString, OsString)>) -> Self {
-        Self { jail, environment, patience: PATIENCE }
-    }
-}
+/// So many objects of a session are not kept as a pack.
+const LOOSE: u32 = 100;
 
 /// The sandboxes of a worktree.
 #[derive(Debug)]
@@ -125,26 +99,85 @@ impl GitVcs {
     }
 
     /// Reads the worktree and the commits of sessions, and imports both into the repository. If the commits are
-    /// invalid, only the files are imported.
+    /// invalid, only the files are imported. Nothing is read again while it is the same.
     pub(super) fn see(&self, sandboxed: &WorktreeSandbox) -> Result<Inspection, GitError> {
         let at = self.position()?;
+        let settings = listing(&self.project)?;
+        if let Some(seen) = self.seen_before(sandboxed, &at, &settings)? {
+            return Ok(seen);
+        }
         sandboxed.git_dir.ensure(&at)?;
+        let was_issued = sandboxed.git_dir.was_issued();
         let mut refused = None;
-        if sandboxed.git_dir.was_issued() {
+        if was_issued {
             let look = || self.inspect_and_import(sandboxed, &at, true);
             // Reading may fail on a busy machine. Commits are not dropped for that.
             match look().or_else(|_| look()) {
-                Ok(seen) if seen.refused.is_none() => return Ok(seen),
-                Ok(seen) => refused = seen.refused,
+                Ok(found) if found.refused.is_none() => {
+                    return Ok(self.remember_seen(sandboxed, found, was_issued, settings));
+                }
+                Ok(found) => refused = found.refused,
                 Err(error) => refused = Some(error.to_string()),
             }
         }
-        let mut seen = self.inspect_and_import(sandboxed, &at, false)?;
-        if let Some(why) = &refused {
-            self.warn(format!("ralph takes the session's files, but not its commits: {why}"));
+        let mut found = self.inspect_and_import(sandboxed, &at, false)?;
+        let Some(why) = refused else {
+            return Ok(self.remember_seen(sandboxed, found, was_issued, settings));
+        };
+        self.warn(format!("ralph takes the session's files, but not its commits: {why}"));
+        found.refused = Some(why);
+        Ok(found)
+    }
+
+    fn remember_seen(
+        &self,
+        sandboxed: &WorktreeSandbox,
+        found: Inspection,
+        was_issued: bool,
+        settings: Arc<Listing>,
+    ) -> Inspection {
+        let files = self.fingerprint(sandboxed, &settings).filter(|now| now.holds_since(found.at));
+        let inspected = Inspected { found: found.clone(), was_issued, files, settings };
+        *lock(&sandboxed.git_dir.shared().inspected) = Some(Arc::new(inspected));
+        found
+    }
+
+    /// The worktree as it is on the disk; `None` where only git can tell whether it is the same.
+    fn fingerprint(&self, sandboxed: &WorktreeSandbox, settings: &Listing) -> Option<Fingerprint> {
+        let lists = sandboxed.git_dir.list_paths(settings);
+        let is_state = |path: &[u8]| self.is_state(path);
+        Fingerprint::of(self.worktree(), is_state, lists).filter(|_| !is_sparse(settings))
+    }
+
+    /// What another look would find, where nothing has changed since the last one.
+    fn seen_before(
+        &self,
+        sandboxed: &WorktreeSandbox,
+        at: &Position,
+        settings: &Arc<Listing>,
+    ) -> Result<Option<Inspection>, GitError> {
+        let Some(before) = lock(&sandboxed.git_dir.shared().inspected).clone() else {
+            return Ok(None);
+        };
+        let mut found = before.found.clone();
+        if sandboxed.git_dir.was_issued() {
+            if !before.was_issued {
+                return Ok(None);
+            }
+        } else {
+            // The files are laid over what is checked out now.
+            if at.head != found.head && self.tree_of(at.head.as_deref())? != found.tree {
+                return Ok(None);
+            }
+            found = Inspection { head: at.head.clone(), branch: None, others: vec![], ..found };
         }
-        seen.refused = refused;
-        Ok(seen)
+        let is_same = Arc::ptr_eq(settings, &before.settings)
+            && before.files.is_some()
+            && before.files == self.fingerprint(sandboxed, settings);
+        if is_same {
+            found.left_out.iter().for_each(|left_out| self.warn(left_out.clone()));
+        }
+        Ok(is_same.then_some(found))
     }
 
     fn inspect_and_import(
@@ -153,22 +186,23 @@ impl GitVcs {
         at: &Position,
         seeing: bool,
     ) -> Result<Inspection, GitError> {
-        let turn = sandboxed.git_dir.turn();
-        let _held = lock(&turn);
+        let shared = sandboxed.git_dir.shared();
+        let _held = lock(&shared.turn);
         let mut binds = vec![Bind::readable(self.worktree())];
         binds.extend(sandboxed.git_dir.inspection_binds(seeing)?);
-        if seeing {
-            let refs = self.git(&["for-each-ref", "--format=%(objectname)"]).run()?;
-            sandboxed.git_dir.note_known(&refs)?;
-        }
+        let refs = self.git(&["for-each-ref", "--format=%(objectname)"]).run()?;
+        sandboxed.git_dir.note_known(&refs)?;
+        let head_tree = self.tree_of(at.head.as_deref())?;
         let asked = InspectionRequest {
             worktree: self.worktree().to_owned(),
             index: sandboxed.git_dir.inspection_index(),
             head: at.head.clone(),
+            head_tree: head_tree.clone(),
             git_dir: seeing
                 .then(|| (PathBuf::from(PRIVATE), sandboxed.git_dir.own_in_inspection())),
             known: sandboxed.git_dir.known_in_inspection(),
-            sparse: self.is_sparse()?,
+            pack: sandboxed.git_dir.pack_in_inspection(),
+            sparse: is_sparse(&*listing(&self.project)?),
         };
         let asked = serde_json::to_string(&asked).map_err(|error| odd(&error))?;
         let spec = CommandSpec {
@@ -178,79 +212,51 @@ impl GitVcs {
             env: inside(&sandboxed.sandbox),
             stdin: vec![],
         };
-        let printed = run("reading the worktree", sandboxed, &spec, &binds)?;
+        let printed = run("reading the worktree", &sandboxed.sandbox, &spec, &binds)?;
         let line = printed.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"{"));
         let seen: Inspection =
             serde_json::from_slice(line.unwrap_or_default()).map_err(|error| odd(&error))?;
         for left_out in &seen.left_out {
             self.warn(left_out.clone());
         }
-        let ids = [Some(&seen.tree), Some(&seen.commit), seen.head.as_ref()];
-        if !ids.into_iter().flatten().chain(&seen.others).all(|id| is_id(id)) {
+        let packed = seen.packed.iter().flat_map(|packed| [&packed.commit, &packed.name]);
+        let ids = std::iter::once(&seen.tree).chain(&seen.head).chain(&seen.others).chain(packed);
+        if !ids.into_iter().all(|id| object_id(id).is_some()) {
             return Err(odd(&"invalid object names"));
         }
-        let parts = std::iter::once(&seen.tree).chain(&seen.head).chain(&seen.others);
-        if !self.knows(parts)? {
-            self.fetch(sandboxed, seeing)?;
-            crash::point("commits-taken");
+        match &seen.packed {
+            Some(packed) => {
+                self.import_pack(sandboxed, packed)?;
+                crash::point("commits-taken");
+            }
+            // Then it is what is checked out.
+            None if seen.tree == head_tree && seen.head == at.head && seen.others.is_empty() => {}
+            None => return Err(odd(&"objects without a pack")),
         }
         Ok(seen)
     }
 
-    fn is_sparse(&self) -> Result<bool, GitError> {
-        let asked = ["config", "--type=bool", "--get", "core.sparseCheckout"];
-        let (is_set, printed) = self.git(&asked).yes_or_no()?;
-        Ok(is_set && printed.starts_with(b"true"))
-    }
-
-    /// Whether the repository has all of these.
-    fn knows<'a>(&self, ids: impl Iterator<Item = &'a String>) -> Result<bool, GitError> {
-        let asked: String = ids.map(|id| format!("{id}\n")).collect();
-        let reported = self.git(&["cat-file", "--batch-check"]).input(asked.as_bytes()).run()?;
-        Ok(!String::from_utf8_lossy(&reported).lines().any(|line| line.ends_with(" missing")))
-    }
-
-    /// Imports what was read into the repository. The other end runs in a sandbox; its output is checked object
-    /// by object.
-    fn fetch(&self, sandboxed: &WorktreeSandbox, seeing: bool) -> Result<(), GitError> {
-        let binds = sandboxed.git_dir.inspection_binds(seeing)?;
-        let common = sandboxed.git_dir.common();
-        let serve = CommandSpec {
-            program: host().git().get_program().to_owned(),
-            args: ["upload-pack".into(), common.as_os_str().to_owned()].into(),
-            folder: "/".into(),
-            env: inside(&sandboxed.sandbox),
-            stdin: vec![],
+    /// Imports what was read into the repository: git checks it object by object, and that all they lead to is
+    /// there. A ref keeps it.
+    fn import_pack(&self, sandboxed: &WorktreeSandbox, packed: &Packed) -> Result<(), GitError> {
+        let path = sandboxed.git_dir.pack(&packed.name);
+        let failed = |source| GitError::File { path: path.clone(), source };
+        let mut file = open_own(&path, OpenOptions::new().read(true)).map_err(failed)?;
+        let mut header = [0; 12];
+        file.read_exact(&mut header).and_then(|()| file.rewind()).map_err(failed)?;
+        let [.., a, b, c, d] = header;
+        let unpack: &[&str] = match u32::from_be_bytes([a, b, c, d]) <= LOOSE {
+            true => &["unpack-objects", "-q", "--strict"],
+            false => &["index-pack", "--stdin", "--strict"],
         };
-        let scratch = Scratch::empty(self.worktree())?;
-        let script = scratch.folder().join("serve");
-        let written = write_script(&script, &sandboxed.sandbox.jail.wrap(serve, &binds));
-        written.map_err(|source| GitError::File { path: script.clone(), source })?;
-        // By the shell, for programs may not be started from every temporary folder.
-        let mut serve = b"--upload-pack=/bin/sh ".to_vec();
-        quote(&mut serve, script.as_os_str());
-        let to = imported_ref(&sandboxed.git_dir);
-        let what = format!("+{LOOKED}:{to}");
-        let arguments = [
-            "-c",
-            "fetch.fsckObjects=true",
-            "-c",
-            "protocol.file.allow=always",
-            "-c",
-            "fetch.unpackLimit=100",
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-prune",
-            "--no-write-fetch-head",
-            "--no-recurse-submodules",
-            "--no-auto-gc",
-            "--no-show-forced-updates",
-        ];
-        let call = Git::plumbing(self.worktree(), &arguments).arg(OsStr::from_bytes(&serve));
-        let call = call.arg(sandboxed.git_dir.look_folder()).arg(what);
-        let spec = call.spec(&sandboxed.sandbox.environment)?;
-        finish("fetching the session's commits", sandboxed.sandbox.patience, &spec).map(drop)
+        self.git(unpack).reading(&file).run()?;
+        let asked = format!("{}\n", packed.commit);
+        let whole = ["rev-list", "--objects", "--stdin", "--not", "--all", "--quiet"];
+        self.git(&whole).input(asked.as_bytes()).run()?;
+        self.git(&["update-ref", &imported_ref(&sandboxed.git_dir), &packed.commit]).run()?;
+        // The next look would replace it.
+        let _ = std::fs::remove_file(path);
+        Ok(())
     }
 
     /// Runs git in a sandbox. `binds` come first, our own directory behind them.
@@ -261,18 +267,23 @@ impl GitVcs {
         mut binds: Vec<Bind>,
     ) -> Result<Vec<u8>, GitError> {
         sandboxed.git_dir.ensure(&self.position()?)?;
-        let turn = sandboxed.git_dir.turn();
-        let _held = lock(&turn);
+        let shared = sandboxed.git_dir.shared();
+        let _held = lock(&shared.turn);
         binds.extend(sandboxed.git_dir.inspection_binds(false)?);
         let spec = call.sandboxed_spec(&inside(&sandboxed.sandbox))?;
-        run("git", sandboxed, &spec, &binds)
+        run("git", &sandboxed.sandbox, &spec, &binds)
     }
 
     /// Removes the session's directory. Unreachable commits in it are saved first.
     pub(super) fn discard(&self, sandboxed: &WorktreeSandbox) -> Result<(), GitError> {
         let was_issued = sandboxed.git_dir.was_issued();
         if was_issued {
-            let seen = self.see(sandboxed)?;
+            // Only what a session did to the directory counts, and none had it since.
+            let before = lock(&sandboxed.git_dir.shared().inspected).clone();
+            let seen = match before.filter(|before| before.was_issued) {
+                Some(before) => before.found.clone(),
+                None => self.see(sandboxed)?,
+            };
             if let Some(why) = seen.refused {
                 let aside = sandboxed.git_dir.set_aside()?;
                 let aside = aside.display();
@@ -395,7 +406,7 @@ fn imported_ref(git_dir: &SessionGitDir) -> String {
 
 /// Removes the directory of a worktree, which may be gone itself, and the refs for it. A directory that a
 /// session used and that was not inspected since is kept under another name, which is returned.
-pub(super) fn forget_sandbox(
+pub(crate) fn forget_sandbox(
     project: &Project,
     git_dir: &SessionGitDir,
     looked_at: bool,
@@ -413,108 +424,11 @@ pub(super) fn forget_sandbox(
     Ok(aside)
 }
 
-fn is_id(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+/// Whether some files of a tree are not in the worktree.
+fn is_sparse(settings: &Listing) -> bool {
+    settings.is_on("core.sparsecheckout")
 }
 
 fn odd(answer: &dyn std::fmt::Display) -> GitError {
     GitError::Odd { verb: "look".to_owned(), answer: answer.to_string() }
-}
-
-/// The environment of programs in a sandbox.
-fn inside(sandbox: &GitSandbox) -> Vec<(OsString, OsString)> {
-    // What looks at a session's work must not be a program that the session wrote.
-    let path =
-        host().environment(&sandbox.environment).into_iter().find(|(name, _)| name == "PATH");
-    let path = path.map_or_else(|| PATH.into(), |(_, value)| value);
-    let mut environment = vec![("PATH".into(), path), ("HOME".into(), "/tmp".into())];
-    environment.push(("LC_ALL".into(), "C".into()));
-    environment.extend(SessionGitDir::environment());
-    environment
-}
-
-/// The message for a program that ended without output.
-fn exit_words(code: i32) -> String {
-    format!("exit code {code}")
-}
-
-/// Whether a program said no, and nothing else.
-pub(super) fn is_no(error: &GitError) -> bool {
-    matches!(error, GitError::Boxed { message, .. } if *message == exit_words(1))
-}
-
-/// Runs a program in a sandbox and returns what it printed.
-fn run(
-    what: &'static str,
-    sandboxed: &WorktreeSandbox,
-    spec: &CommandSpec,
-    binds: &[Bind],
-) -> Result<Vec<u8>, GitError> {
-    let mut again = TRIES;
-    loop {
-        again -= 1;
-        let wrapped = sandboxed.sandbox.jail.wrap(spec.clone(), binds);
-        match finish(what, sandboxed.sandbox.patience, &wrapped) {
-            // A path that should be hidden was removed at this moment.
-            Err(GitError::Boxed { message, .. }) if again > 0 && message.starts_with(NO_BOX) => {}
-            done => return done,
-        }
-    }
-}
-
-/// Runs a program to its end and returns what it printed.
-fn finish(what: &'static str, limit: Duration, spec: &CommandSpec) -> Result<Vec<u8>, GitError> {
-    // A thread of its own: the caller may be inside a runtime.
-    let ran =
-        std::thread::scope(|scope| scope.spawn(|| capture(spec, limit, Stop::never())).join().ok());
-    let Some(ran) = ran else {
-        return Err(GitError::Boxed { what, message: "it crashed".to_owned() });
-    };
-    let message = match ran.end {
-        ProcessEnd::Exited { code: 0 } => return Ok(ran.stdout),
-        ProcessEnd::NotStarted { error } => {
-            return Err(GitError::NotStarted(io::Error::other(error)));
-        }
-        ProcessEnd::TimedOut { .. } => format!("timed out after {}s", limit.as_secs()),
-        ProcessEnd::Exited { code } if ran.stderr.trim().is_empty() => exit_words(code),
-        end => match ran.stderr.trim() {
-            "" => format!("{end:?}"),
-            output => output.to_owned(),
-        },
-    };
-    Err(GitError::Boxed { what, message })
-}
-
-/// A script that runs a command, for a git that takes nothing else.
-fn write_script(path: &PathBuf, spec: &CommandSpec) -> io::Result<()> {
-    let mut text = b"#!/bin/sh\ncd ".to_vec();
-    quote(&mut text, spec.folder.as_os_str());
-    text.extend(b" && exec /usr/bin/env -i");
-    for (name, value) in &spec.env {
-        text.push(b' ');
-        let mut pair = name.clone();
-        pair.push("=");
-        pair.push(value);
-        quote(&mut text, &pair);
-    }
-    for word in std::iter::once(&spec.program).chain(&spec.args) {
-        text.push(b' ');
-        quote(&mut text, word);
-    }
-    text.push(b'\n');
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(&text)
-}
-
-/// A word for a shell.
-fn quote(text: &mut Vec<u8>, word: &OsStr) {
-    text.push(b'\'');
-    for byte in word.as_bytes() {
-        match byte {
-            b'\'' => text.extend(b"'\\''"),
-            _ => text.push(*byte),
-        }
-    }
-    text.push(b'\'');
 }

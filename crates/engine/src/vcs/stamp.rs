@@ -8,9 +8,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::entries::{RepoPath, os_path};
-use super::git::GitError;
 use super::in_place::GitVcs;
+use crate::git::GitError;
+use crate::git::entries::{RepoPath, os_path};
 use crate::ports::HEARTBEAT;
 use crate::project::{Project, ProjectError};
 use crate::untrusted::{SMALL, read_own};

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use ralph_core::ids::RunId;
 
 use super::checkout;
-use super::entries::{Entry, RepoPath};
-use super::git::GitError;
-use super::in_place::{Author, GitVcs, lock};
-use super::position::Position;
-use super::scratch::{self, Scratch};
+use super::in_place::{Author, GitVcs};
 use super::workspace::{Leftovers, Record};
+use crate::git::entries::{Entry, RepoPath};
+use crate::git::position::Position;
+use crate::git::scratch::{self, Scratch, Survey};
+use crate::git::{GitError, is_ancestor};
 use crate::ports::{RunBase, Vcs};
+use crate::sync::lock;
 
 /// The paths that were dirty before the run.
 #[derive(Debug, Default)]
@@ -23,11 +24,8 @@ pub(super) struct Start {
 /// A path that was dirty before the run; `None` is absence.
 #[derive(Debug)]
 pub(super) struct Dirty {
-    /// As it was committed.
     committed: Option<Entry>,
-    /// As it was staged.
     pub(super) staged: Option<Entry>,
-    /// As it was in the worktree.
     pub(super) saved: Option<Entry>,
 }
 
@@ -97,12 +95,7 @@ impl GitVcs {
     }
 
     pub(super) fn is_ancestor(&self, older: &str, newer: &str) -> Result<bool, GitError> {
-        match self.git(&["merge-base", "--is-ancestor", older, newer]).run() {
-            Ok(_) => Ok(true),
-            // Not an ancestor, or no commit of this repository at all.
-            Err(GitError::Failed { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
+        is_ancestor(self.worktree(), older, newer)
     }
 
     /// Saves the worktree under a ref, without what a task left in it. As a second parent the index, the way
@@ -117,12 +110,23 @@ impl GitVcs {
         before: Option<&str>,
     ) -> Result<Option<String>, GitError> {
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
+        let survey = match &self.sandboxed {
+            None => scratch.survey(head)?,
+            Some(_) => Survey::UNKNOWN,
+        };
         let staged = match head {
             // An index in the middle of a merge is not a tree; the worktree holds the merge.
-            Some(_) => scratch.write_tree().ok().filter(|tree| tree != head_tree),
-            None => None,
+            Some(_) if survey.staged => scratch.write_tree().ok().filter(|tree| tree != head_tree),
+            _ => None,
         };
-        let mut tree = self.tree_of_files(&scratch, head)?;
+        let mut tree = match &self.sandboxed {
+            Some(sandboxed) => self.see(sandboxed)?.tree,
+            None if !survey.changed => head_tree.to_owned(),
+            None => {
+                self.overlay(&scratch, head, survey)?;
+                scratch.write_tree()?
+            }
+        };
         if tree != head_tree && !own.is_empty() {
             let changes = self.diff(head_tree, &tree)?;
             let theirs =
@@ -146,21 +150,6 @@ impl GitVcs {
         let start = self.commit_tree(&tree, &parents, message, Author::Ralph)?;
         self.git(&["update-ref", name, &start]).run()?;
         Ok(Some(start))
-    }
-
-    /// The worktree as a tree, by this copy of the index.
-    pub(super) fn tree_of_files(
-        &self,
-        scratch: &Scratch,
-        head: Option<&str>,
-    ) -> Result<String, GitError> {
-        if let Some(sandboxed) = &self.sandboxed {
-            return Ok(self.see(sandboxed)?.tree);
-        }
-        for left_out in scratch.overlay(head)? {
-            self.warn(left_out);
-        }
-        scratch.write_tree()
     }
 
     /// The earlier save, where it says the same.

@@ -7,13 +7,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::git::{Git, GitError};
 use super::in_place::GitVcs;
 use super::sandboxed::TAKEN;
-use super::session_git_dir::{BASE, REFUSED, name_of, noted_base, sandboxes};
 use super::workspace::{RECORD, Record};
-use super::worktree::remove_folder;
+use crate::git::remove_tree;
+use crate::git::{Git, GitError};
 use crate::project::Project;
+use crate::session_git::{BASE, REFUSED, name_of, noted_base, sandboxes};
 use crate::untrusted::{LARGE, read_own};
 
 /// Refs that keep the base commit of a sandbox.
@@ -127,7 +127,7 @@ fn sweep_sandboxes(
             continue;
         }
         match path.is_dir() && !path.is_symlink() {
-            true => remove_folder(&path)?,
+            true => remove_tree(&path)?,
             false => drop(std::fs::remove_file(&path)),
         }
     }

@@ -3,10 +3,10 @@
 use ralph_core::TaskId;
 
 use super::branch::Files;
-use super::git::GitError;
 use super::in_place::{Author, GitVcs};
-use super::scratch::Scratch;
-use super::spelling::spelled;
+use crate::git::GitError;
+use crate::git::scratch::Scratch;
+use crate::git::spelling::spelled;
 use crate::ports::{Bind, Vcs};
 use crate::project::Project;
 
@@ -14,13 +14,9 @@ use crate::project::Project;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replayed {
     /// They are there, and this is the newest.
-    Clean {
-        /// Its id.
-        head: String,
-    },
+    Clean { head: String },
     /// They do not go together.
     Conflict {
-        /// The files in conflict.
         files: Vec<String>,
         /// The places, as git marks them.
         text: String,
@@ -72,20 +68,13 @@ impl Trunk {
 
     /// The newest commit that both have.
     pub fn fork(&self, head: &str, tip: &str) -> Result<Option<String>, GitError> {
-        match self.vcs.git(&["merge-base", head, tip]).line() {
-            Ok(id) => Ok(Some(id)),
-            Err(GitError::Failed { message, .. }) if message.starts_with("exit status: 1") => {
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
+        self.vcs.git(&["merge-base", head, tip]).answer()
     }
 
     /// The subjects of the commits between two commits, the newest first.
     pub fn subjects(&self, from: &str, to: &str, most: usize) -> Result<Vec<String>, GitError> {
         let (range, most) = (format!("{from}..{to}"), format!("--max-count={most}"));
-        let printed = self.vcs.git(&["log", "--format=%h %s", &most, &range, "--"]).run()?;
-        Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+        self.vcs.git(&["log", "--format=%h %s", &most, &range, "--"]).lines()
     }
 
     /// Whether the newest commit of another branch has this tree, and has landed.

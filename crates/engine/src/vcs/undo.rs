@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use ralph_core::records::FileChange;
 
 use super::branch::{Advanced, Files};
-use super::entries::{Entry, RAW, RepoPath, parse_changes};
-use super::git::GitError;
 use super::in_place::{Author, GitVcs};
-use super::spelling::spelled;
+use crate::git::GitError;
+use crate::git::entries::{Entry, RAW, RepoPath, parse_changes};
+use crate::git::spelling::spelled;
 use crate::ports::Vcs;
 
 /// How many commits are listed at once; older ones are asked for one by one.
@@ -18,28 +18,16 @@ const RECENT: &str = "--max-count=10000";
 /// Why commits cannot be undone. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
-    /// Later commits changed the same lines.
     #[error(
         "{} cannot be reverted: later commits changed the same lines of {}",
         short(commit),
         list(files)
     )]
-    Conflict {
-        /// The commit.
-        commit: String,
-        /// The files with conflicts.
-        files: Vec<String>,
-    },
-    /// The user has uncommitted changes in files that would change.
+    Conflict { commit: String, files: Vec<String> },
     #[error("you have uncommitted changes in {}, which ralph would change back", list(files))]
-    InTheWay {
-        /// These files.
-        files: Vec<String>,
-    },
-    /// Nothing of the commits is left.
+    InTheWay { files: Vec<String> },
     #[error("nothing of these commits is left to revert")]
     Nothing,
-    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
 }
@@ -60,7 +48,6 @@ fn list(files: &[String]) -> String {
 /// A plan file that is not reverted as text: only checkboxes change in it, because the lines of other tasks are next
 /// to them.
 pub struct PlanEdit<'a> {
-    /// Its path from the top of the worktree.
     pub path: String,
     /// The committed text with the checkboxes cleared; `None` where nothing of it changes.
     pub edit: &'a dyn Fn(&str) -> Option<String>,
@@ -71,9 +58,7 @@ pub struct PlanEdit<'a> {
 pub struct Undo {
     /// The branch; `None` for a detached HEAD.
     pub branch: Option<String>,
-    /// The commits that are reverted, the newest first.
     pub reverts: Vec<Revert>,
-    /// The files that change.
     pub files: Vec<String>,
     head: String,
 }
@@ -81,11 +66,8 @@ pub struct Undo {
 /// A commit that is reverted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revert {
-    /// The commit.
     pub commit: String,
-    /// Its first line.
     pub subject: String,
-    /// The tree without it.
     tree: String,
 }
 
@@ -116,8 +98,7 @@ impl GitVcs {
         if self.position()?.head.is_none() {
             return Ok(HashSet::new());
         }
-        let printed = self.git(&["rev-list", RECENT, "HEAD", "--"]).run()?;
-        Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+        Ok(self.git(&["rev-list", RECENT, "HEAD", "--"]).lines()?.into_iter().collect())
     }
 
     /// The commits since `oldest` that others have reverted, each with the commit that reverts it. A revert that

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 
 use ralph_core::{TaskId, Timestamp};
 
-use super::entries::os_path;
-use super::git::GitError;
 use super::in_place::{Author, GitVcs};
 use crate::clock;
+use crate::git::GitError;
+use crate::git::entries::os_path;
 use crate::ports::{RunBase, Saved};
 use crate::project::Project;
 
@@ -21,17 +21,11 @@ const WIP: &str = "refs/ralph/wip/";
 /// Unfinished work that is saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wip {
-    /// The task that it was for.
     pub task: TaskId,
-    /// The attempt that left it.
     pub attempt: u32,
-    /// The ref and the commit.
     pub saved: Saved,
-    /// When it was saved.
     pub at: Timestamp,
-    /// What the save says in its first line.
     pub subject: String,
-    /// The files that it changes.
     pub files: Vec<PathBuf>,
 }
 
@@ -50,20 +44,14 @@ pub fn ref_name(task: &TaskId, attempt: u32) -> String {
     name
 }
 
-/// The task and the attempt of a ref; `None` when ralph did not name it.
-/// The same for tests of the parser.
-#[cfg(any(test, feature = "fuzzing"))]
-pub(crate) fn task_of(name: &str) -> Option<(TaskId, u32)> {
-    parse_ref(name)
-}
-
 /// Reads a line as those of saved work.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) fn fuzz(line: &str) {
     let _ = (parse_ref(line), parse_save(line));
 }
 
-fn parse_ref(name: &str) -> Option<(TaskId, u32)> {
+/// The task and the attempt of a ref; `None` when ralph did not name it.
+pub(crate) fn parse_ref(name: &str) -> Option<(TaskId, u32)> {
     let (escaped, attempt) = name.strip_prefix(WIP)?.split_once('/')?;
     let mut parts = escaped.split('=');
     let mut text = parts.next()?.to_owned();
@@ -137,8 +125,8 @@ impl GitVcs {
     /// Everything that is saved, without the files that each changes.
     pub(super) fn listed_saves(&self) -> Result<Vec<Wip>, GitError> {
         let format = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(subject)";
-        let printed = self.git(&["for-each-ref", format, WIP]).run()?;
-        Ok(String::from_utf8_lossy(&printed).lines().filter_map(parse_save).collect())
+        let lines = self.git(&["for-each-ref", format, WIP]).lines()?;
+        Ok(lines.iter().filter_map(|line| parse_save(line)).collect())
     }
 
     /// Everything that is saved, the newest first.

@@ -14,16 +14,16 @@ use ralph_core::ids::RunId;
 use serde::{Deserialize, Serialize};
 
 use super::candidate::untouched;
-use super::entries::{Change, Entry, RepoPath};
-use super::git::GitError;
 use super::in_place::{Author, CommitParts, GitVcs};
-use super::position::{Position, operation};
 use super::restore::RecoverError;
-use super::scratch::Scratch;
-use super::spelling::spelled;
 use super::stamp::changed_at;
 use super::start::{Start, ref_of};
 use super::wip::{ref_name, saved_words};
+use crate::git::GitError;
+use crate::git::entries::{Change, Entry, RepoPath};
+use crate::git::position::{Position, operation};
+use crate::git::scratch::Scratch;
+use crate::git::spelling::spelled;
 use crate::ports::{Blocked, Candidate, Opened, Restored, RunBase, Saved, SetAsideWork};
 use crate::project::write_privately;
 use crate::untrusted::{LARGE, read_own};
@@ -34,7 +34,6 @@ pub(super) const RECORD: &str = "ralph-workspace.json";
 /// What is known about the worktree, from one session to the next and from one run to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// The owner of the work in the worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) owner: Option<Owner>,
     /// A session is running, or was when the run was killed.
@@ -54,7 +53,6 @@ pub(super) struct Record {
 /// A task with work in the worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Owner {
-    /// The task.
     pub(super) task: String,
     /// The commit under `refs/ralph/wip/` that holds its work; `None` while its session runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -303,8 +301,7 @@ impl GitVcs {
     ) -> Result<Option<String>, GitError> {
         let known = start.as_ref().map(|start| start.id.clone());
         let Some(lived) = self.last_lived()? else { return Ok(known) };
-        let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
-        let files = self.tree_of_files(&scratch, head)?;
+        let files = self.worktree_tree(head)?;
         let mut later = self.diff(head_tree, &files)?;
         later.retain(|change| changed_at(self.worktree(), &change.path) > lived);
         if later.is_empty() {

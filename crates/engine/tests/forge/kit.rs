@@ -11,7 +11,7 @@ use ralph_core::forge::{HostEntry, Words};
 use ralph_engine::forge::{ForgeContext, RemoteForge, Retry};
 use ralph_engine::ports::{Forge, ForgeError, Published, PullRequest};
 use ralph_engine::process::{CommandSpec, Stop};
-use ralph_engine::vcs::{Push, PushError, Pushed, RunHook};
+use ralph_engine::publishing::{Push, PushError, Pushed, RunHook};
 use ralph_testkit::github::{GitHubServer, REPO, Speaks, TOKEN, gh};
 use tokio::sync::watch;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ralph_core::agent::ProcessEnd;
 use ralph_engine::ports::GitError;
 use ralph_engine::process::{CommandSpec, Stop};
-use ralph_engine::vcs::{Push, PushError, Pushed};
+use ralph_engine::publishing::{Push, PushError, Pushed};
 use ralph_testkit::github::GitHubServer;
 use tokio::sync::watch;
 

@@ -439,7 +439,7 @@ fn submodules_are_declared_as_git_reads_it() {
     let before = vcs.candidate(&base).unwrap().tree;
     let index = repo.folder().join("index");
     let with = |path: &[u8]| {
-        use ralph_engine::vcs::git::Git;
+        use ralph_engine::git::Git;
         Git::scratch(repo.place(), &index, &["read-tree", &before]).run().unwrap();
         let line = [format!("160000 {head}\t").as_bytes(), path, b"\0"].concat();
         let call = Git::scratch(repo.place(), &index, &["update-index", "-z", "--index-info"]);

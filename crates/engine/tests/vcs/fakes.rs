@@ -1,7 +1,7 @@
 //! The fake keeps the rules that tests of the loop rely on.
 
 use ralph_engine::ports::{GitError, Vcs};
-use ralph_engine::vcs::FakeVcs;
+use ralph_testkit::fake_vcs::FakeVcs;
 
 use crate::kit::{SaveNow, run, task};
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ralph_engine::ports::{Saved, Vcs};
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
-use ralph_engine::vcs::worktree::{Identity, Prepared, Wanted};
+use ralph_engine::worktrees::{Identity, Prepared, Wanted};
 
 use crate::kit::Repo;
 use crate::worktrees::name;

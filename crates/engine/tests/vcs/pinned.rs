@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use ralph_engine::git::{Git, git};
 use ralph_engine::ports::{GitError, Vcs};
-use ralph_engine::vcs::git::{Git, git};
 
 use crate::kit::{Repo, run};
 

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use ralph_engine::ports::Vcs;
-use ralph_engine::vcs::FakeVcs;
+use ralph_testkit::fake_vcs::FakeVcs;
 
 use crate::kit::{Repo, SaveNow, run, task};
 

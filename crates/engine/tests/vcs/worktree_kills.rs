@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use ralph_engine::crash;
 use ralph_engine::ports::GitError;
 use ralph_engine::project::Project;
-use ralph_engine::run::crash;
-use ralph_engine::vcs::worktree::{Identity, Wanted, WorktreeRefusal, Worktrees};
+use ralph_engine::worktrees::{Identity, Wanted, WorktreeRefusal, Worktrees};
 
 use crate::kit::Repo;
 use crate::worktrees::{assert_whole, git_in, name};

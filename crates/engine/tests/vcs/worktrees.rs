@@ -10,7 +10,7 @@ use ralph_engine::ports::{GitError, RunBase, Vcs};
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
 use ralph_engine::vcs::wip::list_wip;
-use ralph_engine::vcs::worktree::{Identity, Prepared, Wanted, WorktreeRefusal, Worktrees};
+use ralph_engine::worktrees::{Identity, Prepared, Wanted, WorktreeRefusal, Worktrees};
 
 use crate::kit::{Repo, run};
 

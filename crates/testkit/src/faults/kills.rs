@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use ralph_engine::run::crash::{BRANCH_POINTS, LANDING_POINTS, PUBLISH_POINTS, WORKTREE_POINTS};
+use ralph_engine::crash::{BRANCH_POINTS, LANDING_POINTS, PUBLISH_POINTS, WORKTREE_POINTS};
 
 use super::Setting;
 use super::tally::{Tally, campaign, moment, undisturbed};

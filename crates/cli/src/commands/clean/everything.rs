@@ -12,8 +12,8 @@ use ralph_engine::ports::{Scope, Store};
 use ralph_engine::project::Project;
 use ralph_engine::run::{BRANCH_PREFIX, state_file, task_of_branch};
 use ralph_engine::store::SqliteStore;
-use ralph_engine::vcs::inventory::{self, OwnRef};
-use ralph_engine::vcs::worktree::Worktrees;
+use ralph_engine::worktrees::Worktrees;
+use ralph_engine::worktrees::inventory::{self, OwnRef};
 
 use super::super::init::{self, Undo};
 use super::{Cleaned, shown};
@@ -250,7 +250,7 @@ fn gone(project: &Project, worktrees: &Worktrees, how: How) -> Done {
 
 fn remove_path(path: &Path) -> Done {
     let removed = match path.is_dir() && !path.is_symlink() {
-        true => ralph_engine::vcs::worktree::remove_folder(path).map_err(CliError::from),
+        true => ralph_engine::git::remove_tree(path).map_err(CliError::from),
         false => std::fs::remove_file(path).map_err(CliError::from),
     };
     // Another step may have removed it already.

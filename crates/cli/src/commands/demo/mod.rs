@@ -12,7 +12,7 @@ use std::path::Path;
 
 use clap::Args;
 use ralph_engine::clock::Stopwatch;
-use ralph_engine::vcs::git::git;
+use ralph_engine::git::git;
 use ralph_ui::line::{TextLine, paragraph};
 use ralph_ui::style::{Meaning, TextStyle};
 use ralph_ui::units::short_duration;

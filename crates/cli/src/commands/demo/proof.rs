@@ -7,11 +7,11 @@ use ralph_core::records::Verdict;
 use ralph_core::run::{StopReason, VERIFIER};
 use ralph_core::task::Status;
 use ralph_core::view::RunView;
+use ralph_engine::git::git;
 use ralph_engine::ports::Store;
 use ralph_engine::run::journal;
 use ralph_engine::run::run_files::RunLogs;
 use ralph_engine::store::SqliteStore;
-use ralph_engine::vcs::git::git;
 
 use super::story::{RED, REFUTED, TASKS};
 use crate::error::{CliError, Done};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_engine::vcs::git::git;
+use ralph_engine::git::git;
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Done};

@@ -6,7 +6,7 @@ use ralph_core::agents_md;
 use ralph_engine::project::Project;
 use ralph_engine::run::run_files::WorktreeLock;
 use ralph_engine::run::{GateTrial, GateTried};
-use ralph_engine::vcs::SessionGitDir;
+use ralph_engine::session_git::SessionGitDir;
 
 use super::check::Check;
 use crate::config::Config;

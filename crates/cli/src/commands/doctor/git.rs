@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use ralph_engine::git::{self, GitError, Signing, git};
 use ralph_engine::project::Project;
-use ralph_engine::vcs::git::{GitError, git};
-use ralph_engine::vcs::{self, Signing};
 
 use super::check::Check;
 use crate::config::{Config, key};
@@ -17,10 +16,10 @@ const SIGNING: Duration = Duration::from_secs(20);
 
 /// Whether there is a git that is new enough.
 pub(super) fn present() -> Check {
-    match vcs::version() {
-        Ok((output, Some(found))) if found >= vcs::FLOOR => Check::ok("git", output),
+    match git::version() {
+        Ok((output, Some(found))) if found >= git::FLOOR => Check::ok("git", output),
         Ok((output, Some(_))) => Check::fail("git", format!("{output} is too old"))
-            .remedy(format!("install git {} or later", vcs::FLOOR)),
+            .remedy(format!("install git {} or later", git::FLOOR)),
         Ok((output, None)) => Check::warn("git", format!("unknown version: {output}")),
         Err(error) => Check::fail("git", error.to_string())
             .remedy("install git, for example: apt-get install git"),
@@ -52,7 +51,7 @@ pub(super) fn signed(folder: &Path, config: &Config, environment: &Environment) 
     const UNATTENDED: &str =
         "make sure that git signs without asking: git commit-tree -S HEAD^{tree} -m try";
     let key = config.get(key::GIT_WORKTREE_SIGNING_KEY);
-    let tried = vcs::signing(folder, key, &environment.all, SIGNING);
+    let tried = git::signing(folder, key, &environment.all, SIGNING);
     Some(match tried {
         Ok(Signing::Off) => return None,
         Ok(Signing::Works) => Check::ok("signing", "a commit can be signed without asking"),

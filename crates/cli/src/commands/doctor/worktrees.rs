@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ralph_engine::project::Project;
-use ralph_engine::vcs::worktree::{Condition, Inspected, Worktrees};
+use ralph_engine::worktrees::{Condition, Inspected, Worktrees};
 
 use super::check::Check;
 use crate::error::{CliError, quoted};

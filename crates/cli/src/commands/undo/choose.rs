@@ -13,7 +13,7 @@ use ralph_core::{TaskId, Timestamp};
 use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
-use ralph_engine::vcs::worktree::Worktrees;
+use ralph_engine::worktrees::Worktrees;
 
 use crate::error::{CliError, quoted, with_store};
 use crate::exit_codes::Exit;

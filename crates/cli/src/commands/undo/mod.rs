@@ -11,11 +11,11 @@ use ralph_core::amounts::count;
 use ralph_core::task::Status;
 use ralph_core::text;
 use ralph_core::view::history::{FinishedTask, LandedIteration};
+use ralph_engine::git::check_version;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
 use ralph_engine::run::run_files::WorktreeLock;
-use ralph_engine::vcs;
 use ralph_engine::vcs::undo::{PlanEdit, Revert, Undo, UndoError};
 use serde::Serialize;
 
@@ -93,7 +93,7 @@ pub(crate) fn cmd_undo(args: &UndoArgs, context: &mut Context<'_>) -> Done {
         Some(reason) => Some(text::long("reason", reason).map_err(text_error)?),
         None => None,
     };
-    vcs::check_version()?;
+    check_version()?;
     let target = target(args, context)?;
     let chosen = choose(&target, context)?;
     let Place { project, vcs } = &chosen.place;

@@ -14,7 +14,7 @@ use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::Scope;
 use ralph_engine::project::Project;
 use ralph_engine::vcs::base::{current_branch, is_merged, pr_base, start_of};
-use ralph_engine::vcs::worktree::{Identity, Worktrees};
+use ralph_engine::worktrees::{Identity, Worktrees};
 use ralph_ui::dry_run::{LaneDryRun, LanesDryRun};
 
 use super::super::gates;

@@ -13,14 +13,14 @@ use ralph_core::attempt::context::BranchWork;
 use ralph_core::branch::BranchName;
 use ralph_core::run::{Fact, Notice, RunEvent, SlotId};
 use ralph_core::view::Reporter;
+use ralph_engine::git::commit_of;
 use ralph_engine::interrupts::Interrupts;
 use ralph_engine::ports::{GitError, SandboxMounts};
 use ralph_engine::project::Project;
 use ralph_engine::run::shared_budget::SharedBudget;
 use ralph_engine::run::{self, Ended, Setup, WorktreeSetupError};
 use ralph_engine::sandbox::Sandbox;
-use ralph_engine::vcs::upstream::commit_of;
-use ralph_engine::vcs::worktree::{Prepared, Wanted, Worktrees};
+use ralph_engine::worktrees::{Prepared, Wanted, Worktrees};
 
 use super::super::display::Shared;
 use super::super::{RunLocation, RunOptions, assemble, git_failed, lock, run_error};
@@ -204,7 +204,7 @@ impl Call {
         }))
     }
 
-    fn identity_of(&self, context: &Context<'_>) -> ralph_engine::vcs::worktree::Identity {
+    fn identity_of(&self, context: &Context<'_>) -> ralph_engine::worktrees::Identity {
         let mut identity = self.identity.clone();
         identity.home.clone_from(&context.environment.home);
         identity

@@ -5,12 +5,13 @@ use ralph_core::branch::BranchName;
 use ralph_core::forge::{Course, Relation};
 use ralph_core::run::Notice;
 use ralph_engine::forge::Retry;
+use ralph_engine::git::Git;
+use ralph_engine::git::commit_of;
 use ralph_engine::process::Stop;
+use ralph_engine::publishing::upstream::relation;
 use ralph_engine::publishing::{Outlet, PublishRecords, PublishSetup, WatchSetup, no_hook};
+use ralph_engine::publishing::{Push, PushError};
 use ralph_engine::vcs::base::{branch_named, pr_base, start_of};
-use ralph_engine::vcs::git::Git;
-use ralph_engine::vcs::upstream::{commit_of, relation};
-use ralph_engine::vcs::{Push, PushError};
 
 use super::super::{git_failed, publish};
 use super::call::Call;

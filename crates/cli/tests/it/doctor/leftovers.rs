@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::branch::BranchName;
 use ralph_engine::project::Project;
-use ralph_engine::vcs::worktree::{Identity, Wanted, Worktrees};
+use ralph_engine::worktrees::{Identity, Wanted, Worktrees};
 use ralph_testkit::{TestEnv, send_signal};
 
 use super::{healthy, line};

@@ -20,7 +20,7 @@ use super::protocol::ScriptEvent;
 use crate::agents::micro_usd;
 use crate::agents::text::one_line;
 use crate::clock::{Stopwatch, now};
-use crate::vcs::git::git;
+use crate::git::git;
 
 /// How much of a program's output is reported, in bytes.
 const MAX_RESULT: usize = 4 << 10;

@@ -19,7 +19,7 @@ use crate::ports::{Candidate, GitError, RunBase, Saved, Store, StoreError, Vcs};
 use crate::project::Project;
 use crate::run::RunError;
 use crate::run::checks::judging_inputs::JudgingInputs;
-use crate::run::crash;
+use crate::crash;
 use crate::run::holding;
 use crate::run::hooked::Hooked;
 use crate::run::ports::{Answer, Failed, Ports};
@@ -30,7 +30,7 @@ use crate::run::workspace::Workspace;
 use crate::run::worktree_setup::{WorktreeSetupError, run_worktree_setup};
 use crate::vcs::GitVcs;
 use crate::vcs::trunk::{Replayed, Trunk};
-use crate::vcs::worktree::{Identity, Wanted, WorktreeRefusal, Worktrees};
+use crate::worktrees::{Identity, Wanted, WorktreeRefusal, Worktrees};
 
 /// What the names of tasks' branches begin with.
 pub const PREFIX: &str = "ralph/";

@@ -16,13 +16,13 @@ use ralph_core::view::report::Total;
 use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
+use crate::git::Git;
+use crate::git::commit_of;
 use crate::ports::{Filter, GitError, Scope, Store, StoreError};
 use crate::process::{CommandSpec, Stop, capture};
 use crate::publishing::{Outlet, PublishSetup, Trouble, decided, published};
 use crate::run::ports::Ports;
 use crate::sandbox::ProgramKind;
-use crate::vcs::git::Git;
-use crate::vcs::upstream::commit_of;
 
 /// What the pushes of a run share.
 #[derive(Debug)]

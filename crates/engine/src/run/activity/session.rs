@@ -23,7 +23,7 @@ use crate::process::{LineEffect, Listener, Mark, Stop};
 use crate::quota::RAW_LOG;
 use crate::run::activity::catch_panic;
 use crate::run::clean::CleanFile;
-use crate::run::crash;
+use crate::crash;
 use crate::run::display::Display;
 use crate::run::plan::SessionLeft;
 use crate::run::ports::{Failed, Ports};

@@ -18,7 +18,7 @@ use ralph_core::task::{Counts, Refusal, Status};
 use ralph_core::{TaskId, Timestamp};
 
 use crate::ports::{Candidate, GitError, StoreError};
-use crate::run::crash;
+use crate::crash;
 use crate::run::daily_cost::UnattributedCost;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::slot_state::{Failure, SlotState};

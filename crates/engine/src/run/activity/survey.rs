@@ -12,7 +12,7 @@ use ralph_core::{AgentId, TaskId, Timestamp};
 
 use crate::ports::{Filter, Store, StoreError};
 use crate::process::is_alive;
-use crate::run::crash;
+use crate::crash;
 use crate::run::daily_cost::cost;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::slot_state::SlotState;

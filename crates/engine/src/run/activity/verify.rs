@@ -14,7 +14,7 @@ use crate::agents::{PromptBy, SessionSpec};
 use crate::ports::{Candidate, Checkout};
 use crate::run::activity::judge::{blocking, remove_checkout};
 use crate::run::activity::session::Played;
-use crate::run::crash;
+use crate::crash;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::sandboxed::session_binds;
 use crate::run::setup::AgentProgram;

@@ -12,7 +12,7 @@ use crate::plan_file::NewBox;
 use crate::ports::{ClaimRequest, Filter, Scope, Store, StoreError};
 use crate::run::activity::session::Job;
 use crate::run::activity::survey::brief;
-use crate::run::crash;
+use crate::crash;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::setup::Setup;
 use crate::run::slot_state::SlotState;

@@ -3,7 +3,7 @@
 use ralph_engine::ports::Ending;
 use ralph_engine::ports::{KeepSaves, Vcs};
 use ralph_engine::project::Project;
-use ralph_engine::vcs::worktree::{Identity, Wanted, Worktrees};
+use ralph_engine::worktrees::{Identity, Wanted, Worktrees};
 
 use super::{World, git_sandbox, session_in, without_sandbox};
 use crate::kit::{Repo, run};

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
-use ralph_engine::vcs::SessionGitDir;
+use ralph_engine::session_git::SessionGitDir;
 
 use super::{World, without_sandbox};
 use crate::kit::Repo;

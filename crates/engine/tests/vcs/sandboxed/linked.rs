@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ralph_engine::ports::{RunBase, Vcs};
-use ralph_engine::vcs::{GitSandbox, GitVcs};
+use ralph_engine::session_git::GitSandbox;
+use ralph_engine::vcs::GitVcs;
 
 use super::{bytes_of, git_sandbox, session_in, vcs_at, without_sandbox};
 use crate::kit::{Repo, run, task};

@@ -22,8 +22,9 @@ use std::time::Duration;
 use ralph_engine::ports::{Bind, Jail, RunBase, SandboxMounts, Vcs};
 use ralph_engine::process::CommandSpec;
 use ralph_engine::project::Project;
-use ralph_engine::vcs::inspect::{self, InspectionRequest};
-use ralph_engine::vcs::{GitSandbox, GitVcs};
+use ralph_engine::session_git::GitSandbox;
+use ralph_engine::session_git::inspect::{self, InspectionRequest};
+use ralph_engine::vcs::GitVcs;
 
 use crate::kit::{Repo, run};
 

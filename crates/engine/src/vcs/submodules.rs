@@ -1,0 +1,68 @@
+//! Finds work in submodules where no sandbox is at hand to ask git in them. A session may have written their settings,
+//! so git works with the settings of the main repository, and only borrows their objects and their index.
+
+use std::path::Path;
+
+use crate::git::entries::os_path;
+use crate::git::folders::named_admin;
+use crate::git::spelling::spelled;
+use crate::git::{Git, GitError};
+use crate::project::Project;
+use crate::untrusted::{SMALL, read_own};
+
+/// The submodules of a worktree with uncommitted files or other commits than its index names, where no sandbox is at
+/// hand to ask git in them.
+pub(super) fn with_work(project: &Project, index: &Path) -> Result<Vec<String>, GitError> {
+    let list = ["ls-files", "--stage", "-z"];
+    let listed = Git::plumbing(&project.worktree, &list).env("GIT_INDEX_FILE", index).run()?;
+    let mut found = Vec::new();
+    for line in listed.split(|byte| *byte == 0) {
+        // Mode, commit and stage, then the path.
+        let Some(rest) = line.strip_prefix(b"160000 ") else { continue };
+        let mut fields = rest.splitn(2, |byte| *byte == b'\t');
+        let (Some(about), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let place = project.worktree.join(os_path(path));
+        let Some(own) = named_admin(&place).filter(|own| own.starts_with(&project.git_dir)) else {
+            continue;
+        };
+        let is_moved = head_of(&own).is_some_and(|head| !about.starts_with(head.as_bytes()));
+        if is_moved || is_dirty_by_index(project, &place, &own)? {
+            found.push(spelled(path));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a submodule has uncommitted files. Git works with the settings of the main repository.
+pub(crate) fn is_dirty_by_index(
+    project: &Project,
+    place: &Path,
+    own: &Path,
+) -> Result<bool, GitError> {
+    let git = |arguments: &[&'static str]| {
+        Git::plumbing(&project.worktree, arguments)
+            .env("GIT_DIR", &project.git_dir)
+            .env("GIT_WORK_TREE", place)
+            .env("GIT_INDEX_FILE", own.join("index"))
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", own.join("objects"))
+    };
+    let differs = git(&["diff-files", "--name-only", "--ignore-submodules=all"]).run()?;
+    let others = git(&["ls-files", "--others", "--exclude-standard"]).run()?;
+    let staged = git(&["diff-index", "--cached", "--name-only", "--ignore-submodules=all"]);
+    let staged = match head_of(own) {
+        Some(head) => staged.arg(&head).arg("--").run()?,
+        None => vec![],
+    };
+    Ok([differs, others, staged].iter().any(|printed| !printed.is_empty()))
+}
+
+/// The commit that is checked out in a submodule; `None` where its branch is packed away.
+fn head_of(own: &Path) -> Option<String> {
+    let head = read_own(&own.join("HEAD"), SMALL).unwrap_or_default();
+    let head = match head.trim_ascii().strip_prefix(b"ref: ") {
+        Some(name) => read_own(&own.join(os_path(name)), SMALL).unwrap_or_default(),
+        None => head,
+    };
+    let head = String::from_utf8_lossy(head.trim_ascii()).into_owned();
+    (!head.is_empty() && head.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(head)
+}
