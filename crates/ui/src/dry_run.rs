@@ -1,7 +1,6 @@
 //! `ralph build --dry-run`: what a run would do. Scripts read these lines, so their words stay.
 
-use std::fmt::Write;
-
+use ralph_core::shell::quoted;
 use ralph_core::text::printable_line;
 
 /// What a run would do.
@@ -35,17 +34,13 @@ pub struct DryRun {
     pub gates: Vec<String>,
     /// The verifier that would check work that passes the gates.
     pub verifier: Option<String>,
-    /// The level of the sandbox.
     pub level: String,
 }
 
 impl DryRun {
-    /// The lines.
     pub fn text(&self) -> String {
-        let mut text = String::from("=== DRY RUN MODE ===\n\n");
-        let mut line = |line: String| {
-            let _ = writeln!(text, "{}", printable_line(&line));
-        };
+        let mut lines = Vec::new();
+        let mut line = |line: String| lines.push(line);
         line(format!("Progress file: {}", self.source));
         let most = self.max_iterations.map_or("unlimited".to_owned(), |most| most.to_string());
         line(format!("Max iterations: {most}"));
@@ -71,7 +66,8 @@ impl DryRun {
         line(String::new());
         let prompt = if self.custom_prompt { "custom (from config)" } else { "default (embedded)" };
         line(format!("Would use prompt: {prompt}"));
-        line(format!("Agent command: {}", command(&self.command)));
+        let command: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
+        line(format!("Agent command: {}", command.join(" ")));
         line(format!(
             "Prompt size: about {} tokens, {} of them from ralph itself",
             self.prompt_tokens, self.own_tokens
@@ -80,16 +76,13 @@ impl DryRun {
         line(format!("Gates: {gates}"));
         line(format!("Verifier: {}", self.verifier.as_deref().unwrap_or("none")));
         line(format!("Sandbox: {}", self.level));
-        line(String::new());
-        line("=== END DRY RUN ===".to_owned());
-        text
+        page(&lines)
     }
 }
 
 /// A branch that the run would build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneDryRun {
-    /// The branch.
     pub branch: String,
     /// What it is for; may be empty.
     pub goal: String,
@@ -106,7 +99,6 @@ pub struct LaneDryRun {
 /// What a run over several branches would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LanesDryRun {
-    /// The plan.
     pub source: String,
     /// How many iterations each branch may have; `None`: unlimited.
     pub max_iterations: Option<u32>,
@@ -114,17 +106,13 @@ pub struct LanesDryRun {
     pub once: bool,
     /// How many branches would start at once.
     pub at_once: u64,
-    /// The branches.
     pub lanes: Vec<LaneDryRun>,
 }
 
 impl LanesDryRun {
-    /// The lines.
     pub fn text(&self) -> String {
-        let mut text = String::from("=== DRY RUN MODE ===\n\n");
-        let mut line = |line: String| {
-            let _ = writeln!(text, "{}", printable_line(&line));
-        };
+        let mut lines = Vec::new();
+        let mut line = |line: String| lines.push(line);
         line(format!("Progress file: {}", self.source));
         let most = self.max_iterations.map_or("unlimited".to_owned(), |most| most.to_string());
         line(format!("Max iterations: {most} for each branch"));
@@ -145,20 +133,14 @@ impl LanesDryRun {
             }
             line(format!("  Tasks: {}/{} complete", lane.done, lane.total));
         }
-        line(String::new());
-        line("=== END DRY RUN ===".to_owned());
-        text
+        page(&lines)
     }
 }
 
-/// Words as they would be typed in a shell.
-fn command(words: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+/// The lines of a page, each safe to print, between the marks of a dry run.
+fn page(lines: &[String]) -> String {
+    let lines: String = lines.iter().map(|line| format!("{}\n", printable_line(line))).collect();
+    format!("=== DRY RUN MODE ===\n\n{lines}\n=== END DRY RUN ===\n")
 }
 
 #[cfg(test)]

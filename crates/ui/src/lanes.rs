@@ -65,7 +65,6 @@ pub fn prefixes(names: &[&str], style: TextStyle) -> Vec<(String, usize)> {
 /// The result of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneLine {
-    /// The branch.
     pub branch: String,
     /// The name of its outcome.
     pub state: String,

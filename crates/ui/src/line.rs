@@ -24,7 +24,6 @@ pub struct TextLine {
 }
 
 impl TextLine {
-    /// An empty line.
     pub fn new() -> Self {
         Self::default()
     }
@@ -62,7 +61,6 @@ impl TextLine {
         self
     }
 
-    /// Its width in cells.
     pub fn width(&self) -> usize {
         self.parts.iter().map(|part| part.text.width()).sum()
     }

@@ -23,7 +23,6 @@ pub enum RunState {
 /// A run to be shown.
 #[derive(Debug, Clone)]
 pub struct RunRow {
-    /// What its journal says.
     pub summary: RunSummary,
     /// Whether it has ended.
     pub state: RunState,

@@ -130,8 +130,12 @@ impl<W: Write> SessionLog<W> {
         }
         let judged = report.judged();
         self.say(slot, [format!("Verifier: {} ({time})", judged.verdict)]);
-        if judged.verdict != Verdict::Pass {
-            let digest = wrap(judged.digest.trim_end(), None);
+        self.digest(slot, judged.verdict, &judged.digest);
+    }
+
+    fn digest(&mut self, slot: SlotId, verdict: Verdict, digest: &str) {
+        if verdict != Verdict::Pass {
+            let digest = wrap(digest.trim_end(), None);
             self.say(slot, digest.into_iter().map(|line| format!("  {line}")));
         }
     }
@@ -148,10 +152,7 @@ impl<W: Write> SessionLog<W> {
             let time = short_duration(gate.duration_ms);
             let name = printable_line(&gate.name);
             self.say(slot, [format!("Gate {name}: {} ({time}{code})", gate.verdict)]);
-            if gate.verdict != Verdict::Pass {
-                let digest = wrap(gate.digest.trim_end(), None);
-                self.say(slot, digest.into_iter().map(|line| format!("  {line}")));
-            }
+            self.digest(slot, gate.verdict, &gate.digest);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
+use ralph_core::records::Verdict;
 use ralph_core::task::ShownStatus;
 
 /// What a piece of text means.
@@ -18,17 +19,11 @@ pub enum Meaning {
     Active,
     /// A command to type, or a name.
     Name,
-    /// A detail.
     Faint,
-    /// A heading.
     Heading,
-    /// An agent's thinking.
     Thinking,
-    /// An agent's text.
     Speech,
-    /// A model.
     Model,
-    /// A tool that an agent calls.
     Tool,
 }
 
@@ -42,6 +37,15 @@ impl Meaning {
             ShownStatus::Waiting => Some(Self::Warning),
             ShownStatus::Done => Some(Self::Good),
             ShownStatus::Failed => Some(Self::Bad),
+        }
+    }
+
+    /// The meaning of a verdict.
+    pub const fn of_verdict(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Pass => Self::Good,
+            Verdict::Fail => Self::Bad,
+            Verdict::Ungated | Verdict::Unchanged | Verdict::Unclaimed => Self::Warning,
         }
     }
 
@@ -63,7 +67,6 @@ impl Meaning {
 /// Whether text is colored, and how wide it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextStyle {
-    /// Colors or none.
     pub color: bool,
     /// The width of the terminal; `None` when it is not one, and then nothing is cut.
     pub width: Option<usize>,
@@ -93,6 +96,13 @@ impl TextStyle {
             format!("{style}{text}{style:#}")
         } else {
             text.to_string()
+        }
+    }
+
+    pub fn paint_status(self, status: ShownStatus) -> String {
+        match Meaning::of(status) {
+            Some(meaning) => self.paint(meaning, status),
+            None => status.to_string(),
         }
     }
 

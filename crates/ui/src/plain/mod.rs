@@ -54,7 +54,6 @@ pub enum Verbosity {
 pub struct Options {
     /// Colors and width.
     pub style: TextStyle,
-    /// How much is shown.
     pub verbosity: Verbosity,
     /// Whether there is a progress line. It needs a terminal.
     pub progress: bool,
@@ -99,7 +98,6 @@ impl<W: Write> PlainReporter<W> {
         self.screen.take_failure().map_or(Ok(()), Err)
     }
 
-    /// A display that writes to `out`.
     pub fn new(out: W, options: Options) -> Self {
         Self {
             screen: Screen::new(out),
@@ -117,7 +115,6 @@ impl<W: Write> PlainReporter<W> {
         }
     }
 
-    /// The run so far.
     pub const fn view(&self) -> &RunView {
         &self.view
     }

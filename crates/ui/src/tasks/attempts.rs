@@ -200,13 +200,7 @@ impl AttemptView<'_> {
 
     /// The verdict of one gate or verifier.
     fn verdict(&self, row: &Evidence, width: usize) -> String {
-        let (meaning, word) = match row.verdict {
-            Verdict::Pass => (Meaning::Good, "pass"),
-            Verdict::Fail => (Meaning::Bad, "fail"),
-            Verdict::Ungated => (Meaning::Warning, "ungated"),
-            Verdict::Unchanged => (Meaning::Warning, "unchanged"),
-            Verdict::Unclaimed => (Meaning::Warning, "unclaimed"),
-        };
+        let meaning = Meaning::of_verdict(row.verdict);
         let mut facts: Vec<String> = Vec::new();
         facts.extend(
             row.exit_code.filter(|code| *code != 0).map(|code| format!("exit code {code}")),
@@ -225,7 +219,7 @@ impl AttemptView<'_> {
         // The output of a failed program is shown below.
         let printed = row.verdict == Verdict::Fail && row.exit_code.is_some();
         facts.extend((!why.is_empty() && !printed).then(|| why.to_owned()));
-        let line = TextLine::new().plain("  ").add(meaning, format!("{word:<4}"));
+        let line = TextLine::new().plain("  ").add(meaning, format!("{:<4}", row.verdict));
         let line = line.plain(format!("  {:<width$}  ", row.judge));
         line.flexible(None, facts.join(", ")).show(self.style)
     }
