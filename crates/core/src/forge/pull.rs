@@ -1,9 +1,7 @@
 //! Pull requests as any server reports them, and what they mean for a branch that is about to be pushed.
 
-/// The state of a pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullState {
-    /// It is open.
     Open,
     /// It was merged, by whatever method.
     Merged,
@@ -16,17 +14,12 @@ pub enum PullState {
 pub struct Pull {
     /// Its number in the repository.
     pub number: u64,
-    /// Its page.
     pub page: String,
-    /// Its title.
     pub title: String,
     /// Its text; may be empty.
     pub body: String,
-    /// Its state.
     pub state: PullState,
-    /// Its source branch.
     pub branch: String,
-    /// Its target branch.
     pub base: String,
     /// The last commit of the source branch; empty where the server does not say.
     pub head: String,

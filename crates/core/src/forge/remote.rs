@@ -9,7 +9,6 @@ pub struct Address {
     pub host: String,
     /// Whose repository it is; on GitLab a group with its subgroups, such as `tools/internal`.
     pub owner: String,
-    /// Its name.
     pub repo: String,
     /// Git reaches it by ssh, so the name may be one that only your ssh settings know.
     pub by_ssh: bool,

@@ -25,7 +25,6 @@ const LIST: usize = 400;
 pub enum TaskEnd {
     /// Accepted.
     Done,
-    /// It failed.
     Failed,
     /// Neither: it is still open.
     Open,
@@ -34,11 +33,8 @@ pub enum TaskEnd {
 /// A task of the branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskLine {
-    /// Its id.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
-    /// Its result.
     pub end: TaskEnd,
     /// Why it failed; may be empty.
     pub reason: String,
@@ -47,7 +43,6 @@ pub struct TaskLine {
 /// A commit of the branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
-    /// Its id.
     pub id: String,
     /// The first line of its message.
     pub subject: String,
@@ -56,7 +51,6 @@ pub struct Commit {
 /// The content of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Words {
-    /// The branch.
     pub branch: String,
     /// What it is for; may be empty.
     pub goal: String,
