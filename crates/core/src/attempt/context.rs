@@ -16,15 +16,12 @@ pub struct AttemptContext {
     pub plan_file: Option<String>,
     /// The branch of the task, where the plan has branches.
     pub branch: Option<BranchWork>,
-    /// The parent task.
     pub parent: Option<ParentTask>,
     /// The finished tasks that it depends on, oldest first.
     pub blockers: Vec<FinishedBlocker>,
     /// How many finished blockers were left out of `blockers`.
     pub more_blockers: usize,
-    /// The feature's specification.
     pub spec: Option<Document>,
-    /// The feature's plan.
     pub plan: Option<Document>,
     /// Present when the task was returned for retry at least once.
     pub retry: Option<RetryInfo>,
@@ -47,7 +44,6 @@ pub struct AttemptContext {
 /// A branch that becomes one pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BranchWork {
-    /// Its name.
     pub name: String,
     /// What it is for; may be empty.
     pub goal: String,
@@ -62,9 +58,7 @@ pub struct AssignedTask {
     pub title: String,
     /// What to do, in detail; may be empty.
     pub description: String,
-    /// The steps.
     pub steps: Vec<String>,
-    /// The user's own grouping.
     pub category: Option<String>,
     /// The specification it comes from.
     pub spec: Option<String>,
@@ -72,10 +66,8 @@ pub struct AssignedTask {
     pub reference: Option<String>,
 }
 
-/// The parent task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParentTask {
-    /// Its title.
     pub title: String,
     /// Its description; may be empty.
     pub description: String,
@@ -84,9 +76,7 @@ pub struct ParentTask {
 /// A task that had to be done first, and is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedBlocker {
-    /// Its id.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
     /// Its last note, else its description; may be empty.
     pub summary: String,
@@ -108,7 +98,6 @@ pub struct Document {
 pub struct RetryInfo {
     /// This attempt, from 1.
     pub attempt: u32,
-    /// How many retries there may be.
     pub max: RetryLimit,
     /// Why the task was returned, where that is known.
     pub reason: Option<String>,
@@ -171,19 +160,15 @@ impl SignalInfo {
     }
 }
 
-/// A question and the user's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnsweredQuestion {
-    /// The agent's question.
     pub question: String,
-    /// The user's answer.
     pub answer: String,
 }
 
 /// A gate or verifier that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateFailure {
-    /// Its name.
     pub judge: String,
     /// Its exit code, where it was a program.
     pub exit_code: Option<i32>,
@@ -194,7 +179,6 @@ pub struct GateFailure {
 /// How an earlier session on the task ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierAttempt {
-    /// Its number, from 1.
     pub number: u32,
     /// Its outcome, in a word.
     pub outcome: String,
@@ -202,7 +186,6 @@ pub struct EarlierAttempt {
     pub detail: String,
     /// The commit that holds its work, if any.
     pub commit: Option<String>,
-    /// The files that it changed.
     pub changed: Changes,
     /// The end of its last message; may be empty.
     pub last_message: String,
@@ -213,7 +196,6 @@ pub struct EarlierAttempt {
 /// A skill: instructions that an earlier session or the user recorded for repeated use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// The name of its folder.
     pub name: String,
     /// When to use it.
     pub description: String,

@@ -49,7 +49,6 @@ fn is_passed_test(line: &str) -> bool {
         || line.strip_prefix("ok ").is_some_and(|rest| numbered(rest) && !rest.contains("# SKIP"))
 }
 
-/// The sum in a line.
 fn sum(line: &str) -> Option<u64> {
     let sums = [listed, counted, run, labelled];
     sums.into_iter().find_map(|read| read(line))
