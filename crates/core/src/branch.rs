@@ -15,78 +15,33 @@ pub const MAX_BRANCH_LEN: usize = 200;
 /// Why a text cannot be a branch name, or not beside the other names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BranchError {
-    /// Nothing was given.
     #[error("a branch needs a name")]
     Empty,
-    /// Longer than [`MAX_BRANCH_LEN`].
     #[error("a branch name has at most {MAX_BRANCH_LEN} bytes, this one has {len}")]
-    TooLong {
-        /// Its length.
-        len: usize,
-    },
+    TooLong { len: usize },
     /// It would be read as an option.
     #[error("a branch name cannot start with \"-\"")]
     OptionLike,
-    /// It is a name that git has for something else.
     #[error("{name:?} has a special meaning in git")]
-    Taken {
-        /// The name.
-        name: String,
-    },
-    /// A character that names of branches do not have.
+    Taken { name: String },
     #[error("a branch name cannot contain {found:?}")]
-    Character {
-        /// The character.
-        found: char,
-    },
-    /// Characters that git reads as an operator.
+    Character { found: char },
     #[error("a branch name cannot contain {found:?}")]
-    Sequence {
-        /// The characters.
-        found: &'static str,
-    },
-    /// A part between slashes that git does not accept.
+    Sequence { found: &'static str },
     #[error("{part:?} cannot be part of a branch name: {why}")]
-    Part {
-        /// The part.
-        part: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// It is protected: ralph must not work on it.
+    Part { part: String, why: &'static str },
     #[error("branch {name} is protected")]
-    Protected {
-        /// The name.
-        name: String,
-    },
-    /// It is checked out where the user works.
+    Protected { name: String },
     #[error("branch {name} is checked out here")]
-    Current {
-        /// The name.
-        name: String,
-    },
-    /// It is named twice.
+    Current { name: String },
     #[error("branch {name} is named twice")]
-    Twice {
-        /// The name.
-        name: String,
-    },
+    Twice { name: String },
     /// Two names that differ only in case: on many disks they are one file.
     #[error("branches {one} and {other} differ only in case")]
-    Twins {
-        /// The one that came first.
-        one: String,
-        /// The other.
-        other: String,
-    },
+    Twins { one: String, other: String },
     /// One name is a folder of the other: git cannot have both.
     #[error("branches {outer} and {inner} cannot both exist")]
-    Nested {
-        /// The shorter one.
-        outer: String,
-        /// The longer one.
-        inner: String,
-    },
+    Nested { outer: String, inner: String },
 }
 
 /// The name of a branch, without `refs/heads/`.
@@ -94,13 +49,11 @@ pub enum BranchError {
 pub struct BranchName(String);
 
 impl BranchName {
-    /// Checks and wraps a text.
     pub fn new(text: &str) -> Result<Self, BranchError> {
         check(text)?;
         Ok(Self(text.to_owned()))
     }
 
-    /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -20,30 +20,19 @@ pub const MAX_TEXT: usize = 1 << 20;
 /// Why a text was refused. `field` is the word the user knows it by.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// Nothing but white space.
     #[error("the {field} is empty")]
-    Empty {
-        /// Which text.
-        field: &'static str,
-    },
-    /// Longer than its kind allows.
+    Empty { field: &'static str },
     #[error("the {field} has {len} {unit}, more than the {max} allowed")]
     TooLong {
-        /// Which text.
         field: &'static str,
-        /// Its length.
         len: usize,
-        /// The limit.
         max: usize,
         /// What is counted.
         unit: &'static str,
     },
-    /// A line break or another control character in a one-line text.
     #[error("the {field} contains the control character {found:?} at character {at}")]
     Control {
-        /// Which text.
         field: &'static str,
-        /// The character.
         found: char,
         /// Its position, from 1.
         at: usize,
@@ -66,7 +55,6 @@ impl Title {
         Ok(Self(text.to_owned()))
     }
 
-    /// The text of the title.
     pub fn as_str(&self) -> &str {
         &self.0
     }

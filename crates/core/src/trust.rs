@@ -45,7 +45,6 @@ impl Version {
         text.map_or(Self::Absent, Self::Text)
     }
 
-    /// The text, where there is one.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -124,7 +123,6 @@ pub struct Known {
 /// A session that is at work, or was when its run was killed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenSession {
-    /// Its name.
     pub id: String,
     /// The machine of its run, that machine's start, the process and when the process started.
     pub run: (String, String, u32, u64),
@@ -140,7 +138,6 @@ pub struct Ledger {
     pub repository: String,
     /// Whether you approved it.
     pub approval: Approval,
-    /// The deciding files.
     pub files: BTreeMap<String, Known>,
     /// Protected files that sessions changed without the change being accepted: digests of their content.
     pub protected: BTreeMap<String, Vec<String>>,

@@ -1,7 +1,5 @@
 //! The signals in the final text of a session. Every signal is a request: the loop checks it.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use super::look_alike::{near_misses, plain_letters};
@@ -15,31 +13,18 @@ const MAX_SHOWN: usize = 200;
 /// How much of a verifier's text replaces a missing reason, in characters.
 const MAX_REASON: usize = 1_500;
 
-/// The three sizes of model, by the names that the first agent gave them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Tier {
-    /// Small.
-    Haiku,
-    /// Middle.
-    Sonnet,
-    /// Large.
-    Opus,
+words! {
+    /// The three sizes of model, the smallest first, by the names that the first agent gave them.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Tier {
+        Haiku = "haiku",
+        Sonnet = "sonnet",
+        Opus = "opus",
+    }
 }
 
 impl Tier {
-    /// All of them, the smallest first.
-    pub const ALL: [Self; 3] = [Self::Haiku, Self::Sonnet, Self::Opus];
-
-    /// The word for it in signals and settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Haiku => "haiku",
-            Self::Sonnet => "sonnet",
-            Self::Opus => "opus",
-        }
-    }
-
     /// The word for it whatever the agent.
     pub const fn size(self) -> &'static str {
         match self {
@@ -51,20 +36,7 @@ impl Tier {
 
     /// The tier that a setting calls so, by its size or by Claude's name for it.
     pub fn in_settings(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tier| tier.name() == word || tier.size() == word)
-    }
-}
-
-/// A word that is not a tier.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not one of haiku, sonnet and opus")]
-pub struct UnknownTier(pub String);
-
-impl FromStr for Tier {
-    type Err = UnknownTier;
-    fn from_str(text: &str) -> Result<Self, UnknownTier> {
-        let found = Self::ALL.into_iter().find(|tier| tier.name() == text);
-        found.ok_or_else(|| UnknownTier(text.to_owned()))
+        Self::ALL.into_iter().find(|tier| tier.as_str() == word || tier.size() == word)
     }
 }
 
@@ -111,9 +83,7 @@ impl InCode {
 /// Something that looks like a signal and does not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ignored {
-    /// The text.
     pub text: String,
-    /// Why it does not count.
     pub why: WhyIgnored,
 }
 
@@ -242,7 +212,7 @@ impl Signals {
                     Tag::Promise => self.promises(tag.content),
                     Tag::Question => self.question.as_deref() == Some(tag.content),
                     Tag::Reason => self.reason.as_deref() == Some(tag.content),
-                    Tag::NextModel => self.next_model.map(Tier::name) == Some(tag.content),
+                    Tag::NextModel => self.next_model.map(Tier::as_str) == Some(tag.content),
                     Tag::VerifyFail | Tag::VerifyPass => true,
                 }
             })
@@ -294,14 +264,12 @@ pub enum Request<'a> {
     Done,
     /// Fail the task.
     Failed {
-        /// The reason, where given.
         reason: Option<&'a str>,
     },
     /// Wait for the user to answer.
     Ask(&'a str),
     /// Only another task was named.
     Other(&'a str),
-    /// No request.
     Nothing,
 }
 

@@ -58,7 +58,6 @@ pub(super) struct Tags<'a> {
     pub(super) last_quoted: Option<&'a str>,
 }
 
-/// Reads the text.
 pub(super) fn tags(text: &str) -> Tags<'_> {
     let (mut plain, mut quoted): (Vec<TagMatch<'_>>, Vec<TagMatch<'_>>) = (Vec::new(), Vec::new());
     let mut open = [None; Tag::ALL.len()];

@@ -9,19 +9,15 @@ use thiserror::Error;
 /// Why a pattern is refused: it could not match any path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PatternError {
-    /// There is nothing in it.
     #[error("it is empty")]
     Empty,
     /// Git takes such a line for a comment.
     #[error("git reads it as a comment; write \\# for a name that begins with #")]
     Comment,
-    /// A set that does not end.
     #[error("it has a [ without its ]; write \\[ for the character itself")]
     OpenSet,
-    /// A class that does not exist.
     #[error("[:{0}:] is not a class; the classes are {known}", known = CLASSES.map(|(name, _)| name).join(", "))]
     UnknownClass(String),
-    /// A backslash with nothing behind it.
     #[error("it ends with a backslash; write \\\\ for the character itself")]
     OpenEscape,
     /// A part that no path in a repository has.

@@ -39,10 +39,7 @@ pub enum Strategy {
 pub enum StrategyError {
     /// There is none of that name.
     #[error("{name:?} is not a model strategy; choose one of {}", STRATEGIES.join(", "))]
-    Unknown {
-        /// What was asked for.
-        name: String,
-    },
+    Unknown { name: String },
     /// `fixed` without a model.
     #[error("the strategy \"fixed\" needs a model")]
     NoModel,
@@ -69,7 +66,6 @@ impl Strategy {
 pub enum Model {
     /// One of three sizes.
     Tier(Tier),
-    /// A name.
     Named(String),
 }
 
@@ -146,7 +142,6 @@ pub struct TroubleSignals {
 }
 
 impl TroubleSignals {
-    /// Any trouble at all.
     pub fn any(self) -> bool {
         self.moderate || self.severe
     }

@@ -17,11 +17,9 @@ pub type Generation = u64;
 /// The right to work on a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// Who holds it.
     pub agent: AgentId,
     /// Which claim on this task it is.
     pub generation: Generation,
-    /// When it was made.
     pub claimed_at: Timestamp,
     /// When it ends unless it is renewed.
     pub lease_expires_at: Timestamp,

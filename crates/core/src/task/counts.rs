@@ -13,13 +13,10 @@ pub enum Bucket {
     Open,
     /// In progress and not blocked.
     Active,
-    /// Done.
     Done,
     /// Pending or in progress with an unfinished blocker.
     Blocked,
-    /// Deleted.
     Deleted,
-    /// Failed.
     Failed,
     /// Waiting for the user.
     Waiting,

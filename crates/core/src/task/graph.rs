@@ -33,9 +33,7 @@ pub const fn satisfies(blocker: Status) -> bool {
 pub struct Children {
     /// All of them.
     pub live: u32,
-    /// Those that are done.
     pub done: u32,
-    /// Those that have failed.
     pub failed: u32,
 }
 

@@ -27,7 +27,6 @@ use crate::time::Timestamp;
 /// A task, as a store returns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// Its id.
     pub id: TaskId,
     /// What to do, in one line.
     pub title: Title,
@@ -35,7 +34,6 @@ pub struct Task {
     pub description: String,
     /// 0 comes first.
     pub priority: Priority,
-    /// Its status.
     pub status: Status,
     /// The user's own grouping.
     pub category: Option<String>,
@@ -45,7 +43,6 @@ pub struct Task {
     pub reference: Option<String>,
     /// The task that it is a part of.
     pub parent: Option<TaskId>,
-    /// The feature that it belongs to.
     pub feature: Option<FeatureName>,
     /// The branch that it becomes part of.
     pub branch: Option<String>,
@@ -71,11 +68,8 @@ pub struct Task {
     pub neighbors: NeighborCounts,
     /// Its place in the order of creation.
     pub order: u64,
-    /// When it was created.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
-    /// When it was done.
     pub done_at: Option<Timestamp>,
 }
 

@@ -111,23 +111,21 @@ impl fmt::Display for UnknownStatus {
     }
 }
 
-/// The status as shown to users.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ShownStatus {
-    /// Pending, and no blocker in the way.
-    Open,
-    /// Pending, with an unfinished blocker.
-    Blocked,
-    /// In progress.
-    Active,
-    /// As stored.
-    Waiting,
-    /// As stored.
-    Done,
-    /// As stored.
-    Failed,
-    /// As stored.
-    Deleted,
+words! {
+    /// The status as shown to users.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ShownStatus {
+        /// Pending, and no blocker in the way.
+        Open = "open",
+        /// Pending, with an unfinished blocker.
+        Blocked = "blocked",
+        /// In progress.
+        Active = "active",
+        Waiting = "waiting",
+        Done = "done",
+        Failed = "failed",
+        Deleted = "deleted",
+    }
 }
 
 impl ShownStatus {
@@ -142,25 +140,6 @@ impl ShownStatus {
             Status::Failed => Self::Failed,
             Status::Deleted => Self::Deleted,
         }
-    }
-
-    /// The word itself.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Blocked => "blocked",
-            Self::Active => "active",
-            Self::Waiting => "waiting",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Deleted => "deleted",
-        }
-    }
-}
-
-impl fmt::Display for ShownStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -14,16 +14,13 @@ use crate::time::Timestamp;
 /// A task that an iteration finished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FinishedTask {
-    /// The task.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
 }
 
 /// An iteration whose work is on the branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LandedIteration {
-    /// The run.
     pub run: RunId,
     /// Its number in the run.
     pub iteration: u32,
@@ -81,21 +78,17 @@ pub fn landed(events: &[RunEvent]) -> Vec<LandedIteration> {
 /// A run in a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunSummary {
-    /// The run.
     pub run: RunId,
-    /// When it started.
     pub started_at: Timestamp,
     /// Milliseconds from its start to its end, or to the newest line of its journal.
     pub duration_ms: u64,
     /// `build`, `plan`, `prompt` and so on.
     pub command: String,
-    /// The preset.
     pub preset: String,
     /// What it worked on, in words.
     pub target: String,
     /// The branch, where that is not the one of the main worktree.
     pub branch: Option<String>,
-    /// The agent.
     pub agent: String,
     /// Iterations that counted.
     pub iterations: u32,

@@ -61,7 +61,7 @@ pub fn next(view: &RunView) -> Vec<String> {
 pub fn after_trouble(view: &RunView) -> Vec<(String, &'static str)> {
     let Some(end) = EndState::of(view).filter(|end| end.is_trouble()) else { return vec![] };
     let steps = table::steps(end, CommandKind::of(&view.mode)).iter();
-    steps.map(|step| (command(*step, view), step.why())).collect()
+    steps.map(|step| (command(*step, view), step.as_str())).collect()
 }
 
 /// The command of a step.

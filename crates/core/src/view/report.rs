@@ -19,7 +19,6 @@ pub const HEADER: &str = "attempt,run,task,model,day,started_at,ended_at,duratio
 /// The sum over some attempts and sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Total {
-    /// How many attempts.
     pub attempts: u64,
     /// How many sessions that no attempt accounts for.
     pub sessions: u64,
@@ -28,7 +27,6 @@ pub struct Total {
     pub settled: u64,
     /// Tokens read.
     pub input_tokens: u64,
-    /// Tokens written.
     pub output_tokens: u64,
     /// Millionths of a dollar, as far as they were reported; `None` when no session reported any.
     pub cost_micro_usd: Option<u64>,
@@ -39,7 +37,6 @@ pub struct Total {
 }
 
 impl Total {
-    /// The sum of these.
     pub fn of<'a>(attempts: impl IntoIterator<Item = &'a Attempt>) -> Self {
         let mut sum = Self::default();
         let mut settled = BTreeSet::new();
@@ -93,12 +90,10 @@ pub struct Row {
     /// The task, model or day; `None` where no model was asked for. Sessions without a task are under what they
     /// were for, in parentheses.
     pub name: Option<String>,
-    /// Its sum.
     #[serde(flatten)]
     pub total: Total,
 }
 
-/// The whole report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// By task, the first one tried first.
@@ -107,7 +102,6 @@ pub struct Report {
     pub models: Vec<Row>,
     /// By day in UTC.
     pub days: Vec<Row>,
-    /// Of all.
     pub total: Total,
     /// Every attempt, the oldest first.
     pub attempts: Vec<Attempt>,

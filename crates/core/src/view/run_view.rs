@@ -22,7 +22,6 @@ const WARNINGS: usize = 50;
 /// A commit of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommitView {
-    /// The commit.
     pub id: String,
     /// Its first line.
     pub subject: String,
@@ -38,20 +37,15 @@ impl CommitView {
 /// A question that waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QuestionView {
-    /// Its id.
     pub id: QuestionId,
-    /// The task that waits.
     pub task: TaskId,
-    /// The question.
     pub text: String,
 }
 
 /// A task that the loop will not work on by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EndedTask {
-    /// The task.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
     /// Why it ended this way.
     pub reason: String,
@@ -60,7 +54,6 @@ pub struct EndedTask {
 /// Unfinished work that was saved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SavedWork {
-    /// The task.
     pub task: TaskId,
     /// The ref.
     pub name: String,
@@ -69,15 +62,12 @@ pub struct SavedWork {
 /// A run as users see it. Terminal, page and `ralph status` all show this, so they cannot disagree.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RunView {
-    /// The run.
     pub run: Option<RunId>,
     /// What it works on, in words.
     pub target: String,
     /// `build`, `plan` or `prompt`.
     pub mode: String,
-    /// The preset.
     pub preset: String,
-    /// The agent.
     pub agent: String,
     /// The level of the sandbox.
     pub level: String,
@@ -105,7 +95,6 @@ pub struct RunView {
     pub last_at: Timestamp,
     /// The tasks of the plan, by state.
     pub counts: Counts,
-    /// The slots.
     pub slots: Vec<SlotView>,
     /// Iterations that succeeded.
     pub successful: u32,
@@ -149,7 +138,6 @@ pub struct RunView {
     pub planned: Option<Planned>,
     /// What the user should know, each once.
     pub warnings: Vec<String>,
-    /// The last error.
     pub last_error: Option<String>,
     /// The user paused it.
     pub paused: bool,

@@ -15,17 +15,13 @@ use crate::time::Timestamp;
 /// One session of an agent that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionCost {
-    /// The run.
     pub run: RunId,
     /// What it was for: the mode of the run, `checklist` or `verifier`.
     pub kind: String,
     /// The model that was asked for.
     pub model: Option<String>,
-    /// When it began.
     pub started_at: Timestamp,
-    /// When it ended.
     pub ended_at: Timestamp,
-    /// What it used.
     #[serde(flatten)]
     pub usage: Usage,
     /// The attempts that it belongs to; none for a session without a task.

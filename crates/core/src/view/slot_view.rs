@@ -7,57 +7,30 @@ use crate::ids::TaskId;
 use crate::run::{Fact, Landing, TaskBrief, Wait};
 use crate::time::Timestamp;
 
-/// What a slot is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Doing {
-    /// Nothing.
-    #[default]
-    Idle,
-    /// Looking at the plan, or claiming.
-    Looking,
-    /// The session is being started.
-    Starting,
-    /// The agent works.
-    Working,
-    /// Its changes are being read.
-    Reading,
-    /// The gates run.
-    Judging,
-    /// The verifier runs.
-    Verifying,
-    /// Its work waits for its turn to land.
-    Queued,
-    /// Its work is landing.
-    Integrating,
-    /// The result is being recorded.
-    Settling,
-}
-
-impl Doing {
-    /// The word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Looking => "looking for work",
-            Self::Starting => "starting",
-            Self::Working => "working",
-            Self::Reading => "reading the changes",
-            Self::Judging => "running gates",
-            Self::Verifying => "verifying",
-            Self::Queued => "waiting to land",
-            Self::Integrating => "landing",
-            Self::Settling => "recording the result",
-        }
+words! {
+    /// What a slot is doing.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Doing {
+        #[default]
+        Idle = "idle",
+        /// Looking at the plan, or claiming.
+        Looking = "looking for work",
+        Starting = "starting",
+        Working = "working",
+        Reading = "reading the changes",
+        Judging = "running gates",
+        Verifying = "verifying",
+        Queued = "waiting to land",
+        Integrating = "landing",
+        Settling = "recording the result",
     }
 }
 
 /// The task of a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskView {
-    /// Its id.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
     /// Which attempt on it this is, from 1.
     pub attempt: u32,
@@ -72,7 +45,6 @@ impl From<&TaskBrief> for TaskView {
 /// What a slot waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Waiting {
-    /// What it waits for.
     #[serde(flatten)]
     pub wait: Wait,
     /// Until when, if that is known.
@@ -82,7 +54,6 @@ pub struct Waiting {
 /// A tool that the agent runs now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolView {
-    /// Its name.
     pub name: String,
     /// Since when.
     pub since: Timestamp,
@@ -91,7 +62,6 @@ pub struct ToolView {
 /// One place where sessions run, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct SlotView {
-    /// What it does.
     pub doing: Doing,
     /// Since when.
     pub since: Timestamp,
@@ -112,7 +82,6 @@ pub struct SlotView {
     /// session has ended.
     #[serde(skip)]
     pub usage: Usage,
-    /// The gate that runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
 }

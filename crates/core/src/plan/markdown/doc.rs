@@ -9,15 +9,17 @@ use super::progress::{AttemptNote, Progress};
 use super::{branches, checklist, progress};
 use crate::plan::PlanError;
 
-/// The three ways to write a plan in markdown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PlanKind {
-    /// Sections `## Branch: name`, each of them one pull request.
-    Branches,
-    /// `# Progress: name` with its fixed sections.
-    Progress,
-    /// Checkboxes anywhere, or headings `### Task N: title`.
-    Checklist,
+words! {
+    /// The three ways to write a plan in markdown.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum PlanKind {
+        /// Sections `## Branch: name`, each of them one pull request.
+        Branches = "branches",
+        /// `# Progress: name` with its fixed sections.
+        Progress = "progress",
+        /// Checkboxes anywhere, or headings `### Task N: title`.
+        Checklist = "checklist",
+    }
 }
 
 impl PlanKind {
@@ -44,21 +46,11 @@ impl PlanKind {
             Self::Checklist
         }
     }
-
-    /// Its word, as `ralph export` has it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Branches => "branches",
-            Self::Progress => "progress",
-            Self::Checklist => "checklist",
-        }
-    }
 }
 
 /// A plan as it stands in a text. Places are bytes of that text: after a change it is read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanDoc {
-    /// Which kind of plan.
     pub kind: PlanKind,
     /// What the plan calls itself.
     pub name: Option<String>,
@@ -88,7 +80,6 @@ pub struct Item {
     /// The text below it without its indentation, checkboxes inside left out. A title that was cut
     /// stands here whole.
     pub body: String,
-    /// What its checkbox says.
     pub mark: Mark,
     /// The group it is in.
     pub group: Option<usize>,
@@ -109,7 +100,6 @@ pub struct Item {
 }
 
 impl Item {
-    /// Whether it is ticked.
     pub fn is_done(&self) -> bool {
         self.mark == Mark::Done
     }
@@ -133,7 +123,6 @@ pub enum ItemState {
 pub struct Stray {
     /// The line, from 1.
     pub line: usize,
-    /// Its words.
     pub title: String,
 }
 
@@ -142,7 +131,6 @@ pub struct Stray {
 pub struct Warning {
     /// The line, from 1.
     pub line: usize,
-    /// The warning.
     pub text: String,
 }
 
@@ -167,7 +155,6 @@ pub(super) enum Tick {
 /// A branch, a phase, or a heading above checkboxes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Group {
-    /// Its name.
     pub title: String,
     /// The line of its heading, from 1.
     pub line: usize,

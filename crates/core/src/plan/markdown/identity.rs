@@ -25,7 +25,6 @@ const FEW_TWINS: usize = 64;
 /// A task that is known from an earlier reading. The order of a list of them is that of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// Its id.
     pub id: TaskId,
     /// Its title then.
     pub title: String,

@@ -22,7 +22,6 @@ pub(super) struct OutlineLine {
     pub(super) end: usize,
     /// The columns that it is indented by.
     pub(super) indent: usize,
-    /// What it is.
     pub(super) kind: LineKind,
     /// The line of the innermost checkbox that it is below, as an index into the lines.
     pub(super) under: Option<usize>,

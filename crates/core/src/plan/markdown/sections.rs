@@ -11,7 +11,6 @@ use super::progress::{AttemptAt, AttemptNote, Section, SectionAt};
 /// A row of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogRow {
-    /// Which iteration.
     pub iteration: u64,
     /// When it started, as it is to be written.
     pub started: String,
@@ -77,7 +76,7 @@ impl PlanDoc {
             (None, Some(section)) => edits.push(self.below(text, section.content.end, &block)),
             (None, None) => {
                 let text_of =
-                    format!("## {}{2}{2}{1}", Section::Attempts.heading(), block, self.newline);
+                    format!("## {}{2}{2}{1}", Section::Attempts.as_str(), block, self.newline);
                 edits.push(self.new_section(text, &[Section::Log], &text_of));
             }
         }
@@ -103,7 +102,7 @@ impl PlanDoc {
         vec![match self.progress.section(Section::Log) {
             Some(section) => self.below(text, section.content.end, &table),
             None => {
-                let section = format!("## {}{newline}{newline}{table}", Section::Log.heading());
+                let section = format!("## {}{newline}{newline}{table}", Section::Log.as_str());
                 self.new_section(text, &[], &section)
             }
         }]
@@ -117,7 +116,7 @@ impl PlanDoc {
             Some(section) => self.replace(text, section, &bullets),
             None if bullets.is_empty() => Vec::new(),
             None => {
-                let (heading, newline) = (Section::Completed.heading(), self.newline);
+                let (heading, newline) = (Section::Completed.as_str(), self.newline);
                 let section = format!("## {heading}{newline}{newline}{bullets}");
                 vec![self.new_section(text, &[Section::Attempts, Section::Log], &section)]
             }
@@ -134,7 +133,7 @@ impl PlanDoc {
         if let Some(section) = self.progress.section(Section::Status) {
             return self.replace(text, section, &status);
         }
-        let (heading, newline) = (Section::Status.heading(), self.newline);
+        let (heading, newline) = (Section::Status.as_str(), self.newline);
         let section = format!("## {heading}{newline}{newline}{status}");
         vec![match self.progress.head_end {
             0 => self.new_section(text, &Section::ALL, &section),
