@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::ids::{MAX_ID_LEN, TaskId};
 use crate::stable_hash::stable_hash;
-use crate::text::printable_line;
+use crate::text::{escaped, printable_line};
 
 /// The longest name, in bytes: with `.lock` behind it, its last part is still a file name.
 pub const MAX_BRANCH_LEN: usize = 200;
@@ -72,21 +72,18 @@ impl BranchName {
     /// A unique file name, also on disks that ignore case: every byte but small letters, digits and `-` is
     /// written `=HH`.
     pub fn file_name(&self) -> String {
-        let escaped =
-            escape(&self.0, '=', |b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-        shortened(escaped, &self.0, 200)
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        shortened(escaped(&self.0, '=', plain), &self.0, 200)
     }
 
     /// The name under which unfinished work in its worktree is saved and restored.
     pub fn as_task(&self) -> Option<TaskId> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"._:#@+=/-".contains(&b);
         // No branch has a tilde, so the escaped name is that of no other.
-        let escaped = escape(&self.0, '~', plain);
-        let whole = if escaped.starts_with(|c: char| c.is_ascii_alphanumeric()) {
-            escaped
-        } else {
-            format!("branch-{escaped}")
-        };
+        let mut whole = escaped(&self.0, '~', plain);
+        if !whole.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+            whole.insert_str(0, "branch-");
+        }
         TaskId::new(shortened(whole, &self.0, MAX_ID_LEN)).ok()
     }
 
@@ -100,18 +97,6 @@ impl fmt::Display for BranchName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
-}
-
-fn escape(text: &str, mark: char, plain: impl Fn(u8) -> bool) -> String {
-    let mut escaped = String::new();
-    for byte in text.bytes() {
-        if plain(byte) {
-            escaped.push(char::from(byte));
-        } else {
-            escaped.push_str(&format!("{mark}{byte:02X}"));
-        }
-    }
-    escaped
 }
 
 /// At most so many bytes; a number replaces what is cut off and keeps the name unique.

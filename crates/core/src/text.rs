@@ -45,7 +45,6 @@ pub enum TextError {
 pub struct Title(String);
 
 impl Title {
-    /// Checks and trims a title.
     pub fn new(text: impl AsRef<str>) -> Result<Self, TextError> {
         let text = text.as_ref().trim();
         if text.is_empty() {
@@ -156,6 +155,15 @@ pub fn with_detail(words: &str, detail: &str) -> String {
     } else {
         format!("{words}: {detail}")
     }
+}
+
+/// The text with `mark` and two hexadecimal digits for every byte that is not plain.
+pub fn escaped(text: &str, mark: char, is_plain: impl Fn(u8) -> bool) -> String {
+    let byte = |byte: u8| match is_plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("{mark}{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
 }
 
 #[cfg(test)]

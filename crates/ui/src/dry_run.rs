@@ -10,13 +10,9 @@ pub struct DryRun {
     pub source: String,
     /// How many iterations; `None`: unlimited.
     pub max_iterations: Option<u32>,
-    /// Only one iteration.
     pub once: bool,
-    /// The status of the plan.
     pub status: String,
-    /// Tasks that are done.
     pub done: u64,
-    /// All tasks.
     pub total: u64,
     /// The next task and its phase, where the plan has phases.
     pub next: Option<(Option<String>, String)>,
@@ -30,7 +26,6 @@ pub struct DryRun {
     pub prompt_tokens: u64,
     /// How much of it comes from ralph itself: rules, signals, learning.
     pub own_tokens: u64,
-    /// The gates that would run.
     pub gates: Vec<String>,
     /// The verifier that would check work that passes the gates.
     pub verifier: Option<String>,
@@ -90,9 +85,7 @@ pub struct LaneDryRun {
     pub base: String,
     /// The branches that have to be complete first.
     pub needs: Vec<String>,
-    /// Tasks that are done.
     pub done: u64,
-    /// All tasks.
     pub total: u64,
 }
 
@@ -102,7 +95,6 @@ pub struct LanesDryRun {
     pub source: String,
     /// How many iterations each branch may have; `None`: unlimited.
     pub max_iterations: Option<u32>,
-    /// Only one iteration.
     pub once: bool,
     /// How many branches would start at once.
     pub at_once: u64,

@@ -20,11 +20,9 @@ pub enum RunState {
     Ended,
 }
 
-/// A run to be shown.
 #[derive(Debug, Clone)]
 pub struct RunRow {
     pub summary: RunSummary,
-    /// Whether it has ended.
     pub state: RunState,
 }
 

@@ -28,7 +28,6 @@ pub enum State {
     Interrupted,
 }
 
-/// A task that waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WaitingTask {
     pub task: TaskId,
@@ -40,16 +39,13 @@ pub struct WaitingTask {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LaneStatus {
     pub branch: String,
-    /// Whether a run is active there.
     #[serde(flatten)]
     pub state: State,
     /// The name of the outcome of the last run there.
     pub outcome: Option<String>,
     /// Iterations that it counted.
     pub iterations: u32,
-    /// Tasks that are done.
     pub done: u64,
-    /// All tasks of the branch.
     pub total: u64,
     /// Millionths of a dollar that the run cost, where that is known.
     pub cost_micro_usd: Option<u64>,
@@ -70,7 +66,6 @@ pub struct StatusPage {
     /// Estimated time and cost of the remaining tasks.
     pub forecast: Option<Forecast>,
     pub level: Option<String>,
-    /// Every open question.
     pub questions: Vec<QuestionView>,
     /// Tasks that wait for the user without a question, and why.
     pub waiting: Vec<WaitingTask>,

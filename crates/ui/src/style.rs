@@ -99,16 +99,9 @@ impl TextStyle {
         }
     }
 
-    pub fn paint_status(self, status: ShownStatus) -> String {
-        match Meaning::of(status) {
-            Some(meaning) => self.paint(meaning, status),
-            None => status.to_string(),
-        }
-    }
-
-    /// The text in the color of its meaning.
-    pub fn paint(self, meaning: Meaning, text: impl Display) -> String {
-        let style = meaning.style();
+    /// The text in the color of its meaning, if it has one.
+    pub fn paint(self, meaning: impl Into<Option<Meaning>>, text: impl Display) -> String {
+        let style = meaning.into().map_or(Style::new(), Meaning::style);
         match self.color && style != Style::new() {
             true => format!("{style}{text}{style:#}"),
             false => text.to_string(),

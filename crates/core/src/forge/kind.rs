@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use super::pull::{Pull, PullState};
 use super::remote::{Address, percent};
 
-/// A kind of server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForgeKind {
     /// github.com, and GitHub Enterprise.
@@ -149,7 +148,6 @@ pub struct Route {
 impl ForgeKind {
     pub const ALL: [Self; 3] = [Self::GitHub, Self::GitLab, Self::Gitea];
 
-    /// What sets it apart.
     pub const fn row(self) -> &'static ForgeRow {
         match self {
             Self::GitHub => &GITHUB,
@@ -175,7 +173,6 @@ impl fmt::Display for ForgeKind {
 }
 
 impl Route {
-    /// Whether branches are pushed to a fork.
     pub fn is_fork(&self) -> bool {
         !self.target.to_string().eq_ignore_ascii_case(&self.source.to_string())
     }

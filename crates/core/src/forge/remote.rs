@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::text::escaped;
+
 /// A repository on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
@@ -112,15 +114,10 @@ fn usual_name(name: &str) -> String {
 
 /// A text as a part of an address; only letters, digits and these stay as they are.
 pub(super) fn percent(text: &str, also: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for byte in text.bytes() {
+    escaped(text, '%', |byte| {
         let c = char::from(byte);
-        match c.is_ascii_alphanumeric() || "-._~".contains(c) || also.contains(c) {
-            true => safe.push(c),
-            false => safe.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    safe
+        c.is_ascii_alphanumeric() || "-._~".contains(c) || also.contains(c)
+    })
 }
 
 /// A text without the names and passwords in the addresses of it.

@@ -11,7 +11,6 @@ pub enum CheckState {
     Failed,
 }
 
-/// A check of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     pub name: String,
@@ -26,7 +25,6 @@ pub struct Check {
     pub log: Option<String>,
 }
 
-/// A comment on a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
     /// A key that is unique in the pull request.

@@ -16,7 +16,6 @@ pub struct Source {
     read: fn(&Route, &Value) -> Vec<ForgeEntry>,
 }
 
-/// An entry of a list.
 #[derive(Debug, Clone)]
 pub enum ForgeEntry {
     Check(Check),
@@ -26,7 +25,6 @@ pub enum ForgeEntry {
 }
 
 impl Source {
-    /// What an answer says.
     pub fn read(&self, route: &Route, answer: &Value) -> Vec<ForgeEntry> {
         (self.read)(route, answer)
     }

@@ -2,7 +2,7 @@
 
 use super::markdown::{block, code, inline, one_line};
 use super::marked::{BEGIN, END};
-use crate::amounts::{money, tokens};
+use crate::amounts::{count, money, tokens};
 use crate::ids::TaskId;
 use crate::records::{Evidence, Verdict};
 use crate::redact::Secrets;
@@ -30,7 +30,6 @@ pub enum TaskEnd {
     Open,
 }
 
-/// A task of the branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskLine {
     pub id: TaskId,
@@ -40,7 +39,6 @@ pub struct TaskLine {
     pub reason: String,
 }
 
-/// A commit of the branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     pub id: String,
@@ -186,17 +184,15 @@ impl Words {
             (Some(cost), _) => format!("at least {}", money(cost)),
             (None, _) => "cost unknown".to_owned(),
         };
-        let attempts = match spent.attempts {
-            0 => return None,
-            1 => "1 attempt".to_owned(),
-            n => format!("{n} attempts"),
-        };
-        Some(format!(
-            "## Cost\n\n{attempts}, {} of work, {} tokens in, {} out, {cost}.",
-            duration(spent.duration_ms),
-            tokens(spent.input_tokens),
-            tokens(spent.output_tokens),
-        ))
+        (spent.attempts > 0).then(|| {
+            format!(
+                "## Cost\n\n{}, {} of work, {} tokens in, {} out, {cost}.",
+                count(spent.attempts, "attempt"),
+                duration(spent.duration_ms),
+                tokens(spent.input_tokens),
+                tokens(spent.output_tokens),
+            )
+        })
     }
 }
 

@@ -22,7 +22,6 @@ pub struct FinishedTask {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LandedIteration {
     pub run: RunId,
-    /// Its number in the run.
     pub iteration: u32,
     /// When its first commit was recorded.
     pub at: Timestamp,
@@ -92,11 +91,8 @@ pub struct RunSummary {
     pub agent: String,
     /// Iterations that counted.
     pub iterations: u32,
-    /// Tasks that it finished as done.
     pub done: u64,
-    /// Tasks that it finished as failed.
     pub failed: u64,
-    /// Commits that it made.
     pub commits: u32,
     /// Millionths of a dollar; `None` when no session reported a price.
     pub cost_micro_usd: Option<u64>,

@@ -64,7 +64,6 @@ pub fn after_trouble(view: &RunView) -> Vec<(String, &'static str)> {
     steps.map(|step| (command(*step, view), step.as_str())).collect()
 }
 
-/// The command of a step.
 pub fn command(step: NextStep, view: &RunView) -> String {
     let (again, budget) = (again(view), view.budget);
     let usd = |micro: u64| format!("{:.2}", micro.saturating_mul(2) as f64 / 1e6);

@@ -25,15 +25,12 @@ words! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "snake_case")]
     pub enum NotificationKind {
-        /// A task is done.
         Done = "done",
         /// A task failed, or waits for the user.
         Failed = "failed",
-        /// An agent asks the user.
         Question = "question",
         /// The run waits for something that may take long: a limit of the provider, or space on the disk.
         Limit = "limit",
-        /// The run has ended.
         End = "end",
     }
 }

@@ -19,7 +19,6 @@ const COMMITS: usize = 10;
 /// How many different warnings are kept.
 const WARNINGS: usize = 50;
 
-/// A commit of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommitView {
     pub id: String,
@@ -51,7 +50,6 @@ pub struct EndedTask {
     pub reason: String,
 }
 
-/// Unfinished work that was saved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SavedWork {
     pub task: TaskId,
@@ -69,9 +67,7 @@ pub struct RunView {
     pub mode: String,
     pub preset: String,
     pub agent: String,
-    /// The level of the sandbox.
     pub level: String,
-    /// The gates that judge.
     pub gates: Vec<String>,
     /// The verifier, in words.
     pub verifier: Option<String>,
@@ -93,7 +89,6 @@ pub struct RunView {
     pub began_at: Timestamp,
     /// The time of the newest fact.
     pub last_at: Timestamp,
-    /// The tasks of the plan, by state.
     pub counts: Counts,
     pub slots: Vec<SlotView>,
     /// Iterations that succeeded.
@@ -156,7 +151,6 @@ pub struct RunView {
 }
 
 impl RunView {
-    /// The view of a whole journal.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a RunEvent>) -> Self {
         let mut view = Self::default();
         for event in events {
@@ -222,24 +216,9 @@ impl RunView {
             Fact::TasksLeft { tasks } => self.left(tasks),
             Fact::MergesNeeded { tasks } => self.merges.clone_from(tasks),
             Fact::PlanWritten { planned } => self.planned = Some(planned.clone()),
-            Fact::IterationStarted { slot, task, .. } => {
-                if let Some(task) = task {
-                    self.forget(&task.id);
-                }
-                self.at(*slot, event);
-            }
-            Fact::SessionEnded { slot, report } => {
-                let usage = report.end.usage;
-                self.usage = self.usage.plus(usage);
-                self.unpriced += u32::from(usage.is_unpriced());
-                self.at(*slot, event);
-            }
-            Fact::Verified { slot, report } => {
-                let usage = report.end.usage;
-                self.usage = self.usage.plus(usage);
-                self.unpriced += u32::from(usage.is_unpriced());
-                self.at(*slot, event);
-            }
+            Fact::IterationStarted { task: Some(task), .. } => self.forget(&task.id),
+            Fact::SessionEnded { report, .. } => self.used(report.end.usage),
+            Fact::Verified { report, .. } => self.used(report.end.usage),
             Fact::TaskSettled { task, title, class, status, reason, .. } => {
                 let first = reason.trim().lines().next().unwrap_or_default();
                 if *class == Class::Red && !first.is_empty() {
@@ -263,7 +242,7 @@ impl RunView {
                 self.saved.retain(|saved| saved.task != *task);
                 self.saved.push(SavedWork { task: task.clone(), name: name.clone() });
             }
-            Fact::IterationEnded { slot, class, detail, again, duration_ms, .. } => {
+            Fact::IterationEnded { class, detail, again, duration_ms, .. } => {
                 self.worked_ms = self.worked_ms.saturating_add(*duration_ms);
                 if class.row().counts && !again {
                     let good = class.is_success();
@@ -275,7 +254,6 @@ impl RunView {
                 if words::is_error(*class) && *class != Class::Red {
                     self.last_error = Some(words::with_detail(words::class(*class), detail));
                 }
-                self.at(*slot, event);
             }
             Fact::PortFailed { port, error, .. } => {
                 self.last_error = Some(words::with_detail(words::port(*port), error));
@@ -313,29 +291,34 @@ impl RunView {
                 self.usage = outcome.usage;
                 self.outcome = Some(outcome.clone());
             }
-            Fact::Surveying { slot }
-            | Fact::Claiming { slot }
-            | Fact::ClaimMissed { slot }
-            | Fact::SlotFreed { slot }
-            | Fact::SessionStarted { slot, .. }
-            | Fact::WorkFound { slot, .. }
-            | Fact::CandidateMade { slot, .. }
-            | Fact::GateStarted { slot, .. }
-            | Fact::Judged { slot, .. }
-            | Fact::Verifying { slot, .. }
-            | Fact::Unverified { slot, .. }
-            | Fact::Queued { slot }
-            | Fact::Integrating { slot }
-            | Fact::Integrated { slot, .. }
-            | Fact::Settling { slot, .. }
-            | Fact::WaitStarted { slot, .. }
-            | Fact::WaitEnded { slot } => self.at(*slot, event),
-            Fact::HeadMoved { slot } | Fact::HookRefused { slot, .. } => self.at(*slot, event),
-            Fact::WorkPutBack { .. }
+            Fact::IterationStarted { task: None, .. }
+            | Fact::Surveying { .. }
+            | Fact::Claiming { .. }
+            | Fact::ClaimMissed { .. }
+            | Fact::SlotFreed { .. }
+            | Fact::SessionStarted { .. }
+            | Fact::WorkFound { .. }
+            | Fact::CandidateMade { .. }
+            | Fact::GateStarted { .. }
+            | Fact::Judged { .. }
+            | Fact::Verifying { .. }
+            | Fact::Unverified { .. }
+            | Fact::Queued { .. }
+            | Fact::Integrating { .. }
+            | Fact::Integrated { .. }
+            | Fact::Settling { .. }
+            | Fact::WaitStarted { .. }
+            | Fact::WaitEnded { .. }
+            | Fact::HeadMoved { .. }
+            | Fact::HookRefused { .. }
+            | Fact::WorkPutBack { .. }
             | Fact::MarkerFound { .. }
             | Fact::Publishing
             | Fact::Anomaly { .. }
             | Fact::Unknown => {}
+        }
+        if let Some(slot) = event.fact.slot().and_then(|slot| self.slots.get_mut(slot as usize)) {
+            slot.apply(&event.fact, event.at);
         }
     }
 
@@ -351,10 +334,9 @@ impl RunView {
         self.slots.iter().fold(self.usage, |sum, slot| sum.plus(slot.usage))
     }
 
-    fn at(&mut self, slot: SlotId, event: &RunEvent) {
-        if let Some(slot) = self.slots.get_mut(slot as usize) {
-            slot.apply(&event.fact, event.at);
-        }
+    fn used(&mut self, usage: Usage) {
+        self.usage = self.usage.plus(usage);
+        self.unpriced += u32::from(usage.is_unpriced());
     }
 
     /// Counts the time since the last event for the sessions that were under way.

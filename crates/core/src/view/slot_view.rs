@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::agent::{AgentEvent, Usage};
 use crate::ids::TaskId;
-use crate::run::{Fact, Landing, TaskBrief, Wait};
+use crate::run::{Fact, Landing, SlotId, TaskBrief, Wait};
 use crate::time::Timestamp;
 
 words! {
@@ -27,7 +27,6 @@ words! {
     }
 }
 
-/// The task of a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskView {
     pub id: TaskId,
@@ -42,7 +41,6 @@ impl From<&TaskBrief> for TaskView {
     }
 }
 
-/// What a slot waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Waiting {
     #[serde(flatten)]
@@ -55,7 +53,6 @@ pub struct Waiting {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolView {
     pub name: String,
-    /// Since when.
     pub since: Timestamp,
 }
 
@@ -63,7 +60,6 @@ pub struct ToolView {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct SlotView {
     pub doing: Doing,
-    /// Since when.
     pub since: Timestamp,
     /// The number of its iteration; 0 between two.
     pub iteration: u32,
@@ -73,7 +69,6 @@ pub struct SlotView {
     pub about: Option<String>,
     /// The model: as the agent reports it, else as requested.
     pub model: Option<String>,
-    /// What it waits for.
     pub waiting: Option<Waiting>,
     /// The tool that its agent runs, where a display sees the events of agents.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,34 +183,66 @@ impl SlotView {
                 self.since = at;
                 return;
             }
-            Fact::RunStarted { .. }
-            | Fact::Noticed { .. }
-            | Fact::PlanCounted { .. }
-            | Fact::MergesNeeded { .. }
-            | Fact::TasksLeft { .. }
-            | Fact::PlanWritten { .. }
-            | Fact::MarkerFound { .. }
-            | Fact::TaskSettled { .. }
-            | Fact::QuestionAsked { .. }
-            | Fact::Committed { .. }
-            | Fact::WorkSaved { .. }
-            | Fact::WorkPutBack { .. }
-            | Fact::ControlReceived { .. }
-            | Fact::ClaimLost { .. }
-            | Fact::PortFailed { .. }
-            | Fact::Anomaly { .. }
-            | Fact::StopDecided { .. }
-            | Fact::RunEnded { .. }
-            | Fact::Publishing
-            | Fact::Published { .. }
-            | Fact::Watching { .. }
-            | Fact::Reviewed { .. }
-            | Fact::Unknown => return,
+            _ => return,
         };
         if self.doing != doing {
             self.doing = doing;
             self.since = at;
             (self.tool, self.gate, self.usage) = (None, None, Usage::default());
+        }
+    }
+}
+
+impl Fact {
+    /// The slot that it is about.
+    pub const fn slot(&self) -> Option<SlotId> {
+        match self {
+            Self::Surveying { slot }
+            | Self::Claiming { slot }
+            | Self::ClaimMissed { slot }
+            | Self::SlotFreed { slot }
+            | Self::IterationStarted { slot, .. }
+            | Self::SessionStarted { slot, .. }
+            | Self::SessionEnded { slot, .. }
+            | Self::CandidateMade { slot, .. }
+            | Self::Judged { slot, .. }
+            | Self::Verifying { slot, .. }
+            | Self::Verified { slot, .. }
+            | Self::Unverified { slot, .. }
+            | Self::Queued { slot }
+            | Self::GateStarted { slot, .. }
+            | Self::Integrating { slot }
+            | Self::Integrated { slot, .. }
+            | Self::HeadMoved { slot }
+            | Self::WorkFound { slot, .. }
+            | Self::HookRefused { slot, .. }
+            | Self::Settling { slot, .. }
+            | Self::TaskSettled { slot, .. }
+            | Self::Committed { slot, .. }
+            | Self::IterationEnded { slot, .. }
+            | Self::WaitStarted { slot, .. }
+            | Self::WaitEnded { slot }
+            | Self::ClaimLost { slot, .. }
+            | Self::PortFailed { slot, .. } => Some(*slot),
+            Self::RunStarted { .. }
+            | Self::Noticed { .. }
+            | Self::PlanCounted { .. }
+            | Self::MergesNeeded { .. }
+            | Self::TasksLeft { .. }
+            | Self::PlanWritten { .. }
+            | Self::MarkerFound { .. }
+            | Self::QuestionAsked { .. }
+            | Self::WorkSaved { .. }
+            | Self::WorkPutBack { .. }
+            | Self::ControlReceived { .. }
+            | Self::Anomaly { .. }
+            | Self::StopDecided { .. }
+            | Self::RunEnded { .. }
+            | Self::Publishing
+            | Self::Published { .. }
+            | Self::Watching { .. }
+            | Self::Reviewed { .. }
+            | Self::Unknown => None,
         }
     }
 }

@@ -29,7 +29,7 @@ use crate::line::TextLine;
 use crate::style::{Meaning, TextStyle};
 use facts::Ending;
 use screen::Screen;
-use stream::Stream;
+use stream::{Fit, Stream};
 
 pub use conversation::Conversation;
 pub use summary::{spent, summary};
@@ -182,6 +182,10 @@ impl<W: Write> PlainReporter<W> {
         self.style().width.map(|width| width.saturating_sub(margin))
     }
 
+    fn slot_fit(&self, slot: SlotId) -> Fit {
+        Fit { style: self.style(), room: self.room(slot) }
+    }
+
     /// A line of a slot.
     fn beside(&mut self, slot: SlotId, line: &TextLine) {
         let text = line.fit(self.style(), self.room(slot));
@@ -214,10 +218,8 @@ impl<W: Write> Reporter for PlainReporter<W> {
         if !self.is(Verbosity::Normal) {
             return;
         }
-        let (style, room) = (self.style(), self.room(slot));
-        let verbose = self.is(Verbosity::Verbose);
-        let stream = self.streams.entry(slot).or_default();
-        let lines = stream.event(event, verbose, style, room);
+        let (fit, verbose) = (self.slot_fit(slot), self.is(Verbosity::Verbose));
+        let lines = self.streams.entry(slot).or_default().event(event, verbose, fit);
         self.beside_all(slot, lines);
         if self.screen.has_lines() {
             self.show();

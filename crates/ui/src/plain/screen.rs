@@ -26,7 +26,6 @@ impl<W: Write> Screen<W> {
         self.buffer.push('\n');
     }
 
-    /// Whether lines wait to be shown.
     pub(super) const fn has_lines(&self) -> bool {
         !self.buffer.is_empty()
     }

@@ -101,7 +101,6 @@ fn first_lines(mut lines: Vec<String>, most: usize, all: bool) -> Vec<String> {
     lines
 }
 
-/// An attempt to be shown.
 struct AttemptView<'a> {
     attempt: &'a Attempt,
     more: Details<'a>,

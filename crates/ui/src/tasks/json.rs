@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 use super::attempts::{Sums, last_failure};
 use super::chain::Chain;
 
-/// A task as JSON.
 #[derive(Serialize)]
 struct TaskJson<'a> {
     id: &'a str,
@@ -78,7 +77,6 @@ impl<'a> From<&'a Task> for TaskJson<'a> {
 
 /// The records of a task.
 #[derive(Debug, Clone, Copy)]
-#[allow(missing_docs, reason = "each field holds the records of its name")]
 pub struct Details<'a> {
     pub log: &'a [LogEntry],
     pub attempts: &'a [Attempt],
@@ -94,7 +92,6 @@ pub struct Details<'a> {
     pub zone: &'a Zone,
 }
 
-/// An attempt with what follows from it.
 #[derive(Serialize)]
 struct AttemptJson<'a> {
     number: usize,
@@ -129,7 +126,6 @@ struct DetailsJson<'a> {
     needs_merge: Option<&'a NeedsMerge>,
 }
 
-/// One task as an object.
 pub fn task_json(task: &Task) -> impl Serialize {
     TaskJson::from(task)
 }

@@ -23,7 +23,7 @@ const LOG_LINES: usize = 12;
 /// A task with everything that is known about it.
 pub fn page(task: &Task, more: Details<'_>, style: TextStyle) -> String {
     let mut text = String::new();
-    let status = style.paint_status(task.shown());
+    let status = style.paint(Meaning::of(task.shown()), task.shown());
     let title = printable_line(task.title.as_str());
     let _ = writeln!(
         text,

@@ -47,7 +47,7 @@ pub(super) fn push<'a, T>(stack: &mut Vec<(&'a T, String, String)>, below: &'a [
 /// A task on one line, with what it waits for unless the tree itself shows that.
 pub(super) fn line(task: &Task, branch: &str, with_deps: bool, style: TextStyle) -> String {
     let shown = task.shown();
-    let status = style.paint_status(shown);
+    let status = style.paint(Meaning::of(shown), shown);
     let mut title = printable_line(task.title.as_str()).into_owned();
     let mut tail = String::new();
     if with_deps && !task.deps.is_empty() && task.neighbors.open_blockers > 0 {
