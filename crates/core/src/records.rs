@@ -39,7 +39,6 @@ words! {
     }
 }
 
-/// A line of a task's log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogEntry {
     pub at: Timestamp,
@@ -141,7 +140,6 @@ impl Changes {
     }
 }
 
-/// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct AttemptEnd {
     pub at: Timestamp,
@@ -151,7 +149,6 @@ pub struct AttemptEnd {
     pub detail: String,
     /// The commit that holds the work, if any.
     pub commit: Option<String>,
-    /// Tokens read.
     pub input_tokens: u64,
     pub output_tokens: u64,
     /// Millionths of a dollar, as the agent told it; `None` when it told no price.

@@ -69,9 +69,7 @@ pub enum Approval {
     /// Nobody has said anything.
     #[default]
     Never,
-    /// You did.
     Approved,
-    /// You took it back.
     Revoked,
 }
 
@@ -80,7 +78,6 @@ pub enum Approval {
 pub enum TrustState {
     /// No file decides anything, or you created the repository here: there is nothing to ask.
     Yours,
-    /// You approved it.
     Approved,
     /// A clone that you never approved, or a repository whose approval you took back.
     Asks,
@@ -136,7 +133,6 @@ pub struct OpenSession {
 pub struct Ledger {
     /// The git directory that the approval is about. Another one at the same path was never approved.
     pub repository: String,
-    /// Whether you approved it.
     pub approval: Approval,
     pub files: BTreeMap<String, Known>,
     /// Protected files that sessions changed without the change being accepted: digests of their content.

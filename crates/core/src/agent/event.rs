@@ -59,7 +59,6 @@ pub enum AgentEvent {
     },
 }
 
-/// What a session used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens read, cached ones too.

@@ -102,7 +102,7 @@ fn plain_letter(c: char) -> Option<char> {
         '\u{1d7ce}'..='\u{1d7ff}' => ascii(u32::from(b'0') + (code - 0x1d7ce) % 10),
         c if c.is_whitespace() => ' ',
         c => {
-            let row = LOOKS.split(' ').find(|row| row.contains(c));
+            let row = LOOKS.find(c).and_then(|at| LOOKS[..at].rsplit(' ').next());
             row.and_then(|row| row.chars().next()).unwrap_or(c)
         }
     })

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::look_alike::{near_misses, plain_letters};
-use super::tags::{Tag, only_tag, tags};
+use super::tags::{Tag, only_tag, tags, unquoted};
 
 /// The most characters of a question, a reason or an id that are kept.
 const MAX_CHARS: usize = 4_000;
@@ -87,32 +87,22 @@ pub struct Ignored {
     pub why: WhyIgnored,
 }
 
-/// Why a text that looks like a signal does not count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WhyIgnored {
-    /// It stands in code or in a quoted line.
-    Quoted,
-    /// It has letters that only look like those of a signal or of the task's id.
-    LookAlike,
-    /// Its case, blanks or brackets are not those of a signal.
-    Misspelled,
-}
-
-impl WhyIgnored {
-    /// In a few words that follow the text.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Quoted => "is in code or a quotation",
-            Self::LookAlike => "has look-alike characters",
-            Self::Misspelled => "is not spelled exactly like a signal",
-        }
+words! {
+    /// Why a text that looks like a signal does not count, in a few words that follow the text.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum WhyIgnored {
+        Quoted = "is in code or a quotation",
+        /// Like those of a signal, or of the task's id.
+        LookAlike = "has look-alike characters",
+        /// Its case, blanks or brackets.
+        Misspelled = "is not spelled exactly like a signal",
     }
 }
 
 impl std::fmt::Display for Ignored {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.text, self.why.words())
+        write!(f, "{} {}", self.text, self.why)
     }
 }
 
@@ -132,12 +122,12 @@ impl Signals {
                 Tag::TaskFailed => true,
                 _ => return None,
             };
-            let id = bare(last.content);
+            let id = unquoted(last.content);
             (!id.is_empty()).then(|| InCode { failed, id: bounded(id) })
         });
         for quoted in &found.quoted {
             let of_verifier = matches!(quoted.tag, Tag::VerifyFail | Tag::VerifyPass);
-            if !of_verifier && !bare(quoted.content).is_empty() {
+            if !of_verifier && !unquoted(quoted.content).is_empty() {
                 signals.ignore(quoted.whole, WhyIgnored::Quoted);
             }
         }
@@ -153,7 +143,7 @@ impl Signals {
                 continue;
             }
             let content = || bounded(found.content);
-            let id = || Some(bounded(bare(found.content))).filter(|id| !id.is_empty());
+            let id = || Some(bounded(unquoted(found.content))).filter(|id| !id.is_empty());
             match found.tag {
                 Tag::TaskDone => signals.done.extend(id()),
                 Tag::TaskFailed => signals.failed.extend(id()),
@@ -204,7 +194,7 @@ impl Signals {
     pub fn ignored_for(&self, assigned: &[&str]) -> Vec<Ignored> {
         let accepted = |text: &str| {
             only_tag(text).is_some_and(|tag| {
-                let is = |id: &&&str| **id == bare(tag.content);
+                let is = |id: &&&str| **id == unquoted(tag.content);
                 let id = assigned.iter().find(is);
                 match tag.tag {
                     Tag::TaskDone => id.is_some_and(|id| self.names_done(id)),
@@ -336,11 +326,6 @@ fn is_pass(line: &str) -> bool {
     let ticks = line.bytes().take_while(|byte| *byte == b'`').count();
     let bare = line.get(ticks..line.len().saturating_sub(ticks)).unwrap_or_default();
     line.ends_with(&"`".repeat(ticks)) && bare.trim() == "<verify-pass/>"
-}
-
-/// An id without the backticks and blanks around it.
-fn bare(id: &str) -> &str {
-    id.trim_matches(|c: char| c == '`' || c.is_whitespace())
 }
 
 /// Not one of them, but it looks like one.

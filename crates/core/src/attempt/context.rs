@@ -49,7 +49,6 @@ pub struct BranchWork {
     pub goal: String,
 }
 
-/// The task of this attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssignedTask {
     /// Its id, which the agent writes into signals.

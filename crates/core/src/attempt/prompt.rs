@@ -119,7 +119,6 @@ impl Parts {
         Self { signals: SIGNALS, skills, learning, task, cuts }
     }
 
-    /// The same with other signals.
     pub fn with_signals(self, signals: &'static str) -> Self {
         Self { signals, ..self }
     }

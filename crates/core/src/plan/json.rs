@@ -50,7 +50,6 @@ impl<'a> Json<'a> {
         serde_json::from_str(text).map_err(|error| problem_of(&error).at(error.line().max(1)))
     }
 
-    /// Reads one line of many.
     pub(in crate::plan) fn parse_line(line: &'a str) -> Result<Self, Problem> {
         serde_json::from_str(line).map_err(|error| {
             let Problem(mut problem) = problem_of(&error);
@@ -101,7 +100,6 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The whole number of `key`.
     pub(in crate::plan) fn whole(&self, key: &str) -> Result<i64, Problem> {
         match self {
             Self::Whole(number) => Ok(*number),

@@ -167,7 +167,6 @@ pub fn trouble_signals(text: &str) -> TroubleSignals {
     )
 }
 
-/// The model of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The model to ask for; `None` leaves it to the agent.
@@ -199,7 +198,6 @@ pub enum By {
 /// After so many equal failures in a row a strategy goes one tier up, and after as many more another one.
 pub const FAILURES_PER_TIER: u32 = 2;
 
-/// Chooses the model of the next iteration.
 pub fn choose(strategy: &Strategy, state: &ModelState, facts: &ModelFacts) -> Choice {
     let level = state.level.max(need(facts.trouble));
     let wanted = match strategy {

@@ -26,7 +26,6 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Whether the lease has run out.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.lease_expires_at <= now
     }

@@ -39,7 +39,6 @@ impl Bucket {
 
 /// All columns of `plan-status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "each field is the bucket of its name")]
 pub struct Counts {
     pub open: u64,
     pub active: u64,
@@ -51,7 +50,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds `n` tasks to a column.
     pub fn add(&mut self, bucket: Bucket, n: u64) {
         *match bucket {
             Bucket::Open => &mut self.open,

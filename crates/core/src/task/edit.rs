@@ -59,7 +59,6 @@ pub struct PriorityError {
 /// What to change on a task. `None` leaves a field as it is; a `Some` of nothing empties it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "each field is the one of `Task` with its name")]
 pub struct TaskPatch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<Title>,

@@ -110,7 +110,6 @@ impl Task {
         is_ready(self.status, self.neighbors)
     }
 
-    /// Its status as shown to users.
     pub fn shown(&self) -> ShownStatus {
         ShownStatus::of(self.status, self.neighbors.open_blockers)
     }

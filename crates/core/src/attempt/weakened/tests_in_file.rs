@@ -153,7 +153,9 @@ impl<'a> Source<'a> {
             if at < skip_to || at == end {
                 continue;
             }
-            while let Some(after) = self.mark(at, end).filter(|_| at < end) {
+            while at < end
+                && let Some(after) = self.mark(at, end)
+            {
                 marks.get_or_insert(at);
                 at = after.max(end - code[after.min(end)..end].trim_start().len());
             }

@@ -30,7 +30,6 @@ pub(super) struct Issue<'f> {
     links: Vec<Link<'f>>,
 }
 
-/// One of its `dependencies`.
 struct Link<'f> {
     from: Option<&'f str>,
     to: &'f str,
@@ -115,7 +114,6 @@ impl<'f> Issue<'f> {
     }
 }
 
-/// The list of `dependencies`.
 fn links<'f>(value: &'f Json<'_>) -> Result<Vec<Link<'f>>, Problem> {
     const KEY: &str = "dependencies";
     let mut links = Vec::new();

@@ -70,7 +70,6 @@ pub struct PlanDoc {
     pub(super) section: Option<String>,
 }
 
-/// A task of a markdown plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// The line it stands on, from 1.
@@ -205,7 +204,6 @@ fn refuse_binary(text: &str) -> Result<(), PlanError> {
 }
 
 impl PlanDoc {
-    /// A plan without anything in it.
     pub(super) fn empty(kind: PlanKind) -> Self {
         let (items, groups, warnings, stray) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (progress, newline) = (Progress::default(), "\n");
@@ -300,7 +298,6 @@ impl PlanDoc {
         due
     }
 
-    /// The name of an item's group.
     pub fn group_of(&self, item: usize) -> Option<&Group> {
         self.groups.get(self.items.get(item)?.group?)
     }

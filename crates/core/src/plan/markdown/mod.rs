@@ -45,6 +45,7 @@ pub use edit::{Edit, EditError, apply, inverse};
 pub use format::content_ids;
 pub(super) use format::{parse, recognizes, words_id};
 pub use identity::{Identified, Known, identify};
+pub(crate) use line::Fence;
 pub use mark::Mark;
 pub use printed::{Printed, printed};
 pub use progress::AttemptNote;

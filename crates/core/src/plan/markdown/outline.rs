@@ -27,7 +27,6 @@ pub(super) struct OutlineLine {
     pub(super) under: Option<usize>,
 }
 
-/// What a line is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineKind {
     /// A heading outside all lists. One with an underline may be meant as text above a rule.
@@ -54,7 +53,6 @@ pub(super) struct BoxAt {
     pub(super) odd: Option<Oddity>,
 }
 
-/// The lines of a text.
 #[derive(Debug)]
 pub(super) struct Outline<'t> {
     pub(super) text: &'t str,

@@ -54,7 +54,6 @@ impl Progress {
     }
 }
 
-/// The place of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SectionAt {
     pub(super) section: Section,
@@ -77,7 +76,6 @@ pub struct AttemptNote {
     pub next: Option<String>,
 }
 
-/// The place of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AttemptAt {
     pub(super) note: AttemptNote,

@@ -8,7 +8,6 @@ use super::edit::Edit;
 use super::outline::{LineKind, Outline, after_break};
 use super::progress::{AttemptAt, AttemptNote, Section, SectionAt};
 
-/// A row of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogRow {
     pub iteration: u64,
@@ -40,7 +39,6 @@ impl LogRow {
         })
     }
 
-    /// The row below these headers.
     fn under(&self, headers: &[&str]) -> String {
         let known = headers.iter().any(|header| self.cell(header).is_some());
         let headers = if known { headers } else { &Self::COLUMNS };

@@ -43,7 +43,6 @@ impl<'t> Table<'t> {
         Some(Self { columns, checkboxes })
     }
 
-    /// The task in a row.
     pub(super) fn row(&self, line: &str) -> Option<TaskRow> {
         let (cells, at) = (cells(line), self.checkboxes);
         let (found, words) = found_in(line, cells.get(at)?)?;

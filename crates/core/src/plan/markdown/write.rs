@@ -180,7 +180,6 @@ fn heading(kind: PlanKind, name: &str, roots: &[&Task], tally: &mut Tally) -> St
     }
 }
 
-/// Tasks below their parents.
 struct Tree<'t> {
     roots: Vec<&'t Task>,
     parts: HashMap<&'t TaskId, Vec<&'t Task>>,
@@ -237,7 +236,6 @@ impl<'t> Tree<'t> {
     }
 }
 
-/// A checkbox with the text below it.
 fn item(task: &Task, tally: &mut Tally) -> String {
     let mark = if task.status == Status::Done { 'x' } else { ' ' };
     let mut text = format!("- [{mark}] {}", task.title);
