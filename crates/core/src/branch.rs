@@ -3,8 +3,6 @@
 //! ralph accepts fewer names than git. It rejects those that would be read as something else: as an option,
 //! as a commit, or, on a disk that ignores case, as another branch.
 
-use std::fmt;
-
 use crate::ids::{MAX_ID_LEN, TaskId};
 use crate::stable_hash::stable_hash;
 use crate::text::{escaped, printable_line};
@@ -54,10 +52,6 @@ impl BranchName {
         Ok(Self(text.to_owned()))
     }
 
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// The folder of its worktree below that of all worktrees, by its parts. No part is `.`, `..` or
     /// `.git`, and none has a separator.
     pub fn folder(&self) -> impl Iterator<Item = &str> {
@@ -93,11 +87,7 @@ impl BranchName {
     }
 }
 
-impl fmt::Display for BranchName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
+checked_text!(BranchName, BranchError);
 
 /// At most so many bytes; a number replaces what is cut off and keeps the name unique.
 fn shortened(escaped: String, whole: &str, most: usize) -> String {

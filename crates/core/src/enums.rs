@@ -1,4 +1,4 @@
-//! Enums that list their variants, with a word for each.
+//! Enums that list their variants, with a word for each, and checked texts with a type of their own.
 
 /// Makes an enum whose variants have words, and all that follows from that. A variant without a word has its own name.
 macro_rules! words {
@@ -38,6 +38,36 @@ macro_rules! words {
     };
     (@ $variant:ident) => { stringify!($variant) };
     (@ $variant:ident $word:literal) => { $word };
+}
+
+/// What every checked text has: a type with one `String` and a `new` that checks it.
+macro_rules! checked_text {
+    ($name:ident, $error:ty) => {
+        impl $name {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $error;
+            fn try_from(text: String) -> Result<Self, $error> {
+                Self::new(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(text: $name) -> String {
+                text.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+    };
 }
 
 /// A word that this version does not know.

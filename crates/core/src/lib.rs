@@ -11,7 +11,7 @@
 //! | [`amounts`] | money and tokens in words |
 //! | [`branch`] | names of branches, and the folders of their worktrees |
 //! | [`digest`] | SHA-256 |
-//! | [`enums`] | enums that list their variants, with a word for each |
+//! | [`enums`] | enums with words, and checked texts |
 //! | [`forge`] | the words of pull requests, and where they live |
 //! | [`glob`] | patterns of paths |
 //! | [`ids`] | names of things: [`TaskId`], [`AgentId`], [`FeatureName`] … and what may be one |

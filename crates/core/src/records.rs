@@ -68,7 +68,6 @@ pub struct Attempt {
     pub end: Option<AttemptEnd>,
 }
 
-/// A file that an attempt changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileChange {
     pub path: String,
@@ -98,7 +97,6 @@ impl Changes {
         Self { files, more }
     }
 
-    /// How many files there are.
     pub fn count(&self) -> u64 {
         self.more.saturating_add(self.files.len() as u64)
     }
@@ -180,7 +178,6 @@ words! {
 /// The stored result of judging one tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Evidence {
-    /// The task it speaks for.
     pub task: TaskId,
     /// The attempt that made the tree, if any.
     pub attempt: Option<AttemptId>,
@@ -212,7 +209,6 @@ pub struct AgentRecord {
     pub id: AgentId,
     /// Where it lives; `None` for one whose claims end only by lease.
     pub liveness: Option<Liveness>,
-    /// When it came.
     pub registered_at: Timestamp,
     /// The tasks that it holds now.
     pub claims: Vec<TaskId>,

@@ -101,12 +101,6 @@ impl Secrets {
         Self(Arc::new(Known { exact, shapes, pairs, exact_pairs }))
     }
 
-    /// The values of those variables whose names say that they are secret.
-    pub fn of_environment<'a>(variables: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
-        let named = variables.into_iter().filter(|(name, value)| is_secret_name(name, value));
-        Self::new(named.map(|(_, value)| value))
-    }
-
     /// The text without secrets.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.text(text, Search::All)
@@ -181,7 +175,6 @@ fn has(pairs: &[u64; 1024], a: u8, b: u8) -> bool {
 /// What a stream consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamKind {
-    /// Text of any sort.
     Text,
     /// Lines of JSON, which stay JSON: the mark never tears an escape sequence apart.
     Json,

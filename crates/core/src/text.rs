@@ -23,13 +23,7 @@ pub enum TextError {
     #[error("the {field} is empty")]
     Empty { field: &'static str },
     #[error("the {field} has {len} {unit}, more than the {max} allowed")]
-    TooLong {
-        field: &'static str,
-        len: usize,
-        max: usize,
-        /// What is counted.
-        unit: &'static str,
-    },
+    TooLong { field: &'static str, len: usize, max: usize, unit: &'static str },
     #[error("the {field} contains the control character {found:?} at character {at}")]
     Control {
         field: &'static str,
@@ -53,30 +47,9 @@ impl Title {
         one_line("title", text, MAX_TITLE)?;
         Ok(Self(text.to_owned()))
     }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl TryFrom<String> for Title {
-    type Error = TextError;
-    fn try_from(text: String) -> Result<Self, TextError> {
-        Self::new(text)
-    }
-}
-
-impl From<Title> for String {
-    fn from(title: Title) -> String {
-        title.0
-    }
-}
-
-impl fmt::Display for Title {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
+checked_text!(Title, TextError);
 
 impl fmt::Debug for Title {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

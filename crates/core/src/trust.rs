@@ -30,7 +30,6 @@ const MOST_TOUCHED: usize = 20_000;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Version {
-    /// There is no such file.
     #[default]
     Absent,
     /// A link out of the repository, a pipe, or bytes that are not text.
@@ -40,7 +39,6 @@ pub enum Version {
 }
 
 impl Version {
-    /// The version with this text, or none.
     pub fn of(text: Option<String>) -> Self {
         text.map_or(Self::Absent, Self::Text)
     }
@@ -62,11 +60,9 @@ impl Version {
     }
 }
 
-/// Whether you approved a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
-    /// Nobody has said anything.
     #[default]
     Never,
     Approved,
@@ -83,7 +79,7 @@ pub enum TrustState {
     Asks,
 }
 
-/// Whether a repository's files may decide. `cloned` as [`is_clone`] says, `decides` whether there is any file that
+/// Whether a repository's files may decide. `cloned` as [`cloned_from`] says, `decides` whether there is any file that
 /// does.
 pub fn trust_state(approval: Approval, cloned: bool, decides: bool) -> TrustState {
     match approval {
@@ -93,11 +89,6 @@ pub fn trust_state(approval: Approval, cloned: bool, decides: bool) -> TrustStat
         Approval::Never if cloned => TrustState::Asks,
         Approval::Never => TrustState::Yours,
     }
-}
-
-/// Whether a repository came from elsewhere, by the first line of the reflog of its HEAD.
-pub fn is_clone(first_line: &str) -> bool {
-    cloned_from(first_line).is_some()
 }
 
 /// Where a clone came from, by the first line of the reflog of its HEAD.

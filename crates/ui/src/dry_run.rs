@@ -3,7 +3,6 @@
 use ralph_core::shell::quoted;
 use ralph_core::text::printable_line;
 
-/// What a run would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DryRun {
     /// The plan: a file, or words for the task database.
@@ -20,7 +19,6 @@ pub struct DryRun {
     pub stop: Option<String>,
     /// The user's own prompt is used.
     pub custom_prompt: bool,
-    /// The agent and its arguments.
     pub command: Vec<String>,
     /// The estimated length of the prompt.
     pub prompt_tokens: u64,

@@ -62,7 +62,6 @@ pub fn prefixes(names: &[&str], style: TextStyle) -> Vec<(String, usize)> {
     names.iter().enumerate().map(prefix).collect()
 }
 
-/// The result of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneLine {
     pub branch: String,

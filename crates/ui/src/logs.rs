@@ -8,10 +8,8 @@ use ralph_core::view::Reporter;
 
 use crate::plain::{Options, PlainReporter};
 
-/// Which part of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// All of it.
     Whole,
     /// One iteration, with every session that had its number.
     Iteration(u32),

@@ -20,9 +20,9 @@ use crate::units::{brief_duration, duration};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
-    /// A run is active.
-    Running { pid: u32 },
-    /// No run is active.
+    Running {
+        pid: u32,
+    },
     Stopped,
     /// The last run was interrupted; the next one continues it.
     Interrupted,
@@ -57,7 +57,6 @@ pub struct LaneStatus {
 /// Everything on the page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StatusPage {
-    /// Whether a run is active here.
     #[serde(flatten)]
     pub state: State,
     /// The run, or the last one.
@@ -69,7 +68,6 @@ pub struct StatusPage {
     pub questions: Vec<QuestionView>,
     /// Tasks that wait for the user without a question, and why.
     pub waiting: Vec<WaitingTask>,
-    /// Branches with worktrees of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<LaneStatus>,
     pub last_error: Option<String>,

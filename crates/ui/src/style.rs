@@ -28,7 +28,6 @@ pub enum Meaning {
 }
 
 impl Meaning {
-    /// The meaning of a status.
     pub const fn of(status: ShownStatus) -> Option<Self> {
         match status {
             ShownStatus::Open => None,
@@ -40,7 +39,6 @@ impl Meaning {
         }
     }
 
-    /// The meaning of a verdict.
     pub const fn of_verdict(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Pass => Self::Good,

@@ -15,9 +15,10 @@ const MAX_REASON: usize = 1_500;
 
 words! {
     /// The three sizes of model, the smallest first, by the names that the first agent gave them.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum Tier {
+        #[default]
         Haiku = "haiku",
         Sonnet = "sonnet",
         Opus = "opus",
@@ -68,12 +69,10 @@ pub struct Signals {
 pub struct InCode {
     /// It is `<task-failed>`, else `<task-done>`.
     pub failed: bool,
-    /// The task that it names.
     pub id: String,
 }
 
 impl InCode {
-    /// As it is written.
     pub fn text(&self) -> String {
         let tag = if self.failed { "task-failed" } else { "task-done" };
         format!("<{tag}>{}</{tag}>", self.id)

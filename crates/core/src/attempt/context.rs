@@ -25,11 +25,9 @@ pub struct AttemptContext {
     pub plan: Option<Document>,
     /// Present when the task was returned for retry at least once.
     pub retry: Option<RetryInfo>,
-    /// Problems with the signals of the last session.
     pub signal: Option<SignalInfo>,
     /// The user's answers to earlier questions, oldest first.
     pub answers: Vec<AnsweredQuestion>,
-    /// The gates that failed on the last attempt.
     pub failures: Vec<GateFailure>,
     /// How the last few sessions on the task ended, oldest first.
     pub earlier: Vec<EarlierAttempt>,
@@ -53,13 +51,11 @@ pub struct BranchWork {
 pub struct AssignedTask {
     /// Its id, which the agent writes into signals.
     pub id: TaskId,
-    /// What to do, in one line.
     pub title: String,
     /// What to do, in detail; may be empty.
     pub description: String,
     pub steps: Vec<String>,
     pub category: Option<String>,
-    /// The specification it comes from.
     pub spec: Option<String>,
     /// Where else it is known.
     pub reference: Option<String>,
@@ -68,7 +64,6 @@ pub struct AssignedTask {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParentTask {
     pub title: String,
-    /// Its description; may be empty.
     pub description: String,
 }
 
@@ -179,7 +174,6 @@ pub struct GateFailure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierAttempt {
     pub number: u32,
-    /// Its outcome, in a word.
     pub outcome: String,
     /// The detail in words; may be empty.
     pub detail: String,

@@ -52,7 +52,6 @@ pub struct Prompt {
     pub system: String,
     /// The task and what is known about it; empty if the system prompt has it.
     pub task: String,
-    /// What was cut to keep to the budget.
     pub cuts: Vec<Cut>,
 }
 
@@ -76,7 +75,6 @@ impl Prompt {
 /// A section that did not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// Its heading.
     pub section: &'static str,
     /// How many tokens of it are there.
     pub kept: usize,
@@ -87,7 +85,6 @@ pub struct Cut {
 /// The parts of a prompt. A part without content is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
-    /// The signals that the agent can give.
     pub signals: &'static str,
     pub skills: String,
     /// [`LEARNING`], if asked for.
@@ -137,7 +134,6 @@ impl Parts {
     }
 }
 
-/// The prompt for `context` with the built-in instructions.
 pub fn built_in(context: &AttemptContext, budget: usize) -> Prompt {
     Parts::of(context, budget).prompt(RULES, Placed::default())
 }

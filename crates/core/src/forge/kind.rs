@@ -36,7 +36,6 @@ pub struct ForgeRow {
     pub home: &'static str,
     /// The ref of the last commit of a pull request, around its number.
     head_ref: (&'static str, &'static str),
-    /// The method that changes a pull request.
     change: &'static str,
     /// How many lists of pull requests are read at most; 1 where the server finds those of a branch itself.
     pub lists: u64,

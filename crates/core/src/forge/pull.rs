@@ -12,7 +12,6 @@ pub enum PullState {
 /// A pull request as a server reports it. Every text comes from the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pull {
-    /// Its number in the repository.
     pub number: u64,
     pub page: String,
     pub title: String,
@@ -45,7 +44,6 @@ pub enum Relation {
 pub struct BranchFacts {
     /// Its pull requests, each with how the local branch relates to its last commit.
     pub pulls: Vec<(Pull, Relation)>,
-    /// The remote has the branch.
     pub is_there: bool,
     /// The branch, as it began here, was at the remote before.
     pub was_there: bool,

@@ -46,7 +46,6 @@ pub struct Finding {
     pub title: String,
     /// Its page; may be empty.
     pub page: String,
-    /// What was said.
     pub text: String,
     /// The resource with its log, where there is one.
     pub log: Option<String>,
@@ -63,7 +62,6 @@ pub struct Feedback {
     pub comments: Vec<Comment>,
 }
 
-/// What follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowUp {
     /// Nothing yet.

@@ -9,6 +9,8 @@ use crate::redact::Secrets;
 use crate::time::duration;
 use crate::view::report::Total;
 
+pub use crate::view::CommitView as Commit;
+
 /// The longest title, in characters: what GitHub takes.
 pub const MAX_TITLE: usize = 256;
 /// The longest body, in characters. GitHub takes 65,536; people may add to it.
@@ -20,10 +22,8 @@ const DIGEST: usize = 4_000;
 /// How many lines a list has at first; half as many when the body is too long.
 const LIST: usize = 400;
 
-/// The result of a task of the branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskEnd {
-    /// Accepted.
     Done,
     Failed,
     /// Neither: it is still open.
@@ -37,13 +37,6 @@ pub struct TaskLine {
     pub end: TaskEnd,
     /// Why it failed; may be empty.
     pub reason: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commit {
-    pub id: String,
-    /// The first line of its message.
-    pub subject: String,
 }
 
 /// The content of a pull request.

@@ -21,7 +21,6 @@ pub struct Endpoint {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Pattern {
-    /// This host.
     Only(Host),
     /// Every name below this one, and not the name itself.
     Below(String),

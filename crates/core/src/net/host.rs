@@ -40,7 +40,6 @@ pub enum HostError {
         "the name ends with a number but is not an address; write addresses in full, like 127.0.0.1"
     )]
     Numeric,
-    /// `[` without an address of IPv6 and `]`.
     #[error("an address in brackets is one of IPv6, like [::1]")]
     Brackets,
 }

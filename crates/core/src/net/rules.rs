@@ -20,7 +20,6 @@ pub enum Policy {
     Deny,
 }
 
-/// The rules of one sandbox.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     policy: Policy,

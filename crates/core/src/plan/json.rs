@@ -241,11 +241,7 @@ pub(in crate::plan) fn dependencies(own: &TaskId, texts: &[&str]) -> Result<Vec<
         if *text == own.as_str() {
             return Err(Problem(format!("the task \"{own}\" depends on itself")));
         }
-        let is_new = match texts.len() {
-            ..=FEW => ids.iter().all(|id| id.as_str() != *text),
-            _ => seen.insert(*text),
-        };
-        if is_new {
+        if seen.insert(*text) {
             ids.push(task_id("dependency", text)?);
         }
     }

@@ -73,7 +73,6 @@ pub struct Rendered {
 pub struct PlanError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
     pub problem: String,
 }
 

@@ -46,7 +46,6 @@ pub(super) fn parse(text: &str) -> Result<Plan, PlanError> {
     reading.finished()
 }
 
-/// What a status word means.
 pub(super) enum Stage {
     Open,
     Done,

@@ -18,7 +18,6 @@ const STEADY: u32 = 3;
 pub const STRATEGIES: [&str; 5] =
     ["agent", "fixed", "cost-optimized", "escalate", "plan-then-execute"];
 
-/// How a model is chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
@@ -37,10 +36,8 @@ pub enum Strategy {
 /// Why there is no such strategy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StrategyError {
-    /// There is none of that name.
     #[error("{name:?} is not a model strategy; choose one of {}", STRATEGIES.join(", "))]
     Unknown { name: String },
-    /// `fixed` without a model.
     #[error("the strategy \"fixed\" needs a model")]
     NoModel,
 }
@@ -64,7 +61,6 @@ impl Strategy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// One of three sizes.
     Tier(Tier),
     Named(String),
 }
@@ -103,18 +99,12 @@ impl TierNames {
 }
 
 /// What a run remembers between two choices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ModelState {
     /// How far `escalate` has gone.
     pub level: Tier,
     /// What the last session asked for.
     pub hint: Option<Tier>,
-}
-
-impl Default for ModelState {
-    fn default() -> Self {
-        Self { level: Tier::Haiku, hint: None }
-    }
 }
 
 /// How the run goes.
@@ -155,16 +145,11 @@ impl TroubleSignals {
 
 /// Looks for words of trouble in a text: whole words, in any case.
 pub fn trouble_signals(text: &str) -> TroubleSignals {
-    let one_of = |list: &[&str], word: &str| list.iter().any(|w| w.eq_ignore_ascii_case(word));
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').fold(
-        TroubleSignals::default(),
-        |found, word| {
-            found.and(TroubleSignals {
-                moderate: one_of(&MODERATE, word),
-                severe: one_of(&SEVERE, word),
-            })
-        },
-    )
+    let has = |list: &[&str]| {
+        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.any(|word| list.iter().any(|known| known.eq_ignore_ascii_case(word)))
+    };
+    TroubleSignals { moderate: has(&MODERATE), severe: has(&SEVERE) }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -234,11 +219,8 @@ fn raised(strategy: &Strategy, wanted: Option<&Model>, failures: u32) -> Option<
     if matches!(strategy, Strategy::Agent | Strategy::Fixed(_)) {
         return None;
     }
-    let up = |tier| match tier {
-        Tier::Haiku => Tier::Sonnet,
-        Tier::Sonnet | Tier::Opus => Tier::Opus,
-    };
-    let raised = (0..failures / FAILURES_PER_TIER).take(2).fold(*tier, |tier, _| up(tier));
+    let above = Tier::ALL.into_iter().filter(|above| above > tier);
+    let raised = above.take((failures / FAILURES_PER_TIER) as usize).last().unwrap_or(*tier);
     (raised != *tier).then_some(raised)
 }
 

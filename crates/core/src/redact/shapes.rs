@@ -22,7 +22,6 @@ enum How {
     Token(Length, Needs),
     /// The same; the prefix stays.
     Behind(Length, Needs),
-    /// A block with a private key.
     Key,
     /// A user and a password in an address. Both go: the name may be a token.
     Login,

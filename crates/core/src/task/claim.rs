@@ -52,7 +52,6 @@ impl Actor {
 /// How a claimable task would be claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
-    /// It is pending.
     Fresh,
     /// The lease of its holder has expired: a retry.
     Expired,
@@ -63,16 +62,12 @@ pub enum Take {
 pub enum NotClaimable {
     /// It is waiting, done, failed or deleted.
     Status(Status),
-    /// Another agent has claimed it.
     Held {
-        /// The agent or user that holds it.
         by: AgentId,
-        /// Until when.
         until: Timestamp,
     },
     /// Its children are the work.
     HasChildren,
-    /// A task above it has failed.
     FailedAbove,
     /// So many blockers are unfinished.
     Blocked(u32),
@@ -128,7 +123,6 @@ pub fn may_write(task: &Task, actor: &Actor) -> Result<(), Refusal> {
 pub enum RetryLimit {
     /// This many retries after the first attempt.
     AtMost(u32),
-    /// No limit.
     Unlimited,
 }
 

@@ -18,7 +18,6 @@ pub enum Bucket {
     Blocked,
     Deleted,
     Failed,
-    /// Waiting for the user.
     Waiting,
 }
 

@@ -13,7 +13,6 @@ use crate::text::Title;
 pub struct Priority(u16);
 
 impl Priority {
-    /// The last priority there is.
     pub const MAX: u16 = 9999;
 
     pub fn new(number: i64) -> Result<Self, PriorityError> {

@@ -16,7 +16,6 @@ pub struct NeighborCounts {
     pub open_blockers: u32,
     /// Children that are not deleted.
     pub children: u32,
-    /// Whether any task above it has failed.
     pub failed_above: bool,
 }
 
@@ -33,7 +32,6 @@ pub const fn satisfies(blocker: Status) -> bool {
 /// The children of a task that are not deleted, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Children {
-    /// All of them.
     pub live: u32,
     pub done: u32,
     pub failed: u32,

@@ -37,7 +37,6 @@ pub struct Task {
     pub status: Status,
     /// The user's own grouping.
     pub category: Option<String>,
-    /// The specification it comes from.
     pub spec: Option<String>,
     /// Where else it is known: an issue, a section, a link.
     pub reference: Option<String>,
@@ -74,7 +73,6 @@ pub struct Task {
 }
 
 impl Task {
-    /// A new task with defaults.
     pub fn new(id: TaskId, title: Title, now: Timestamp) -> Self {
         Self {
             id,

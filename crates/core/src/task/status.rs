@@ -14,13 +14,10 @@ use crate::nearest::nearest;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Not claimed.
     #[serde(rename = "open", alias = "pending")]
     Pending,
-    /// Claimed.
     #[serde(rename = "active", alias = "in_progress")]
     InProgress,
-    /// It waits for the user.
     Waiting,
     /// Judged and accepted.
     Done,
@@ -91,7 +88,6 @@ impl FromStr for Status {
     }
 }
 
-/// A word that is not a status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownStatus {
     text: String,
@@ -119,7 +115,6 @@ words! {
         Open = "open",
         /// Pending, with an unfinished blocker.
         Blocked = "blocked",
-        /// In progress.
         Active = "active",
         Waiting = "waiting",
         Done = "done",

@@ -11,7 +11,6 @@ use crate::run::{Fact, Outcome, RunEvent, SlotId};
 use crate::task::Status;
 use crate::time::Timestamp;
 
-/// A task that an iteration finished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FinishedTask {
     pub id: TaskId,
@@ -84,7 +83,6 @@ pub struct RunSummary {
     /// `build`, `plan`, `prompt` and so on.
     pub command: String,
     pub preset: String,
-    /// What it worked on, in words.
     pub target: String,
     /// The branch, where that is not the one of the main worktree.
     pub branch: Option<String>,

@@ -46,7 +46,6 @@ pub struct Message {
     /// A headline. It begins with a word of ralph's, never of the agent's.
     pub title: String,
     pub text: String,
-    /// The name of the repository.
     pub repo: String,
     /// The text to speak: short, without ids. It begins with a word of ralph's, never of the agent's.
     #[serde(skip)]

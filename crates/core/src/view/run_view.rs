@@ -291,31 +291,7 @@ impl RunView {
                 self.usage = outcome.usage;
                 self.outcome = Some(outcome.clone());
             }
-            Fact::IterationStarted { task: None, .. }
-            | Fact::Surveying { .. }
-            | Fact::Claiming { .. }
-            | Fact::ClaimMissed { .. }
-            | Fact::SlotFreed { .. }
-            | Fact::SessionStarted { .. }
-            | Fact::WorkFound { .. }
-            | Fact::CandidateMade { .. }
-            | Fact::GateStarted { .. }
-            | Fact::Judged { .. }
-            | Fact::Verifying { .. }
-            | Fact::Unverified { .. }
-            | Fact::Queued { .. }
-            | Fact::Integrating { .. }
-            | Fact::Integrated { .. }
-            | Fact::Settling { .. }
-            | Fact::WaitStarted { .. }
-            | Fact::WaitEnded { .. }
-            | Fact::HeadMoved { .. }
-            | Fact::HookRefused { .. }
-            | Fact::WorkPutBack { .. }
-            | Fact::MarkerFound { .. }
-            | Fact::Publishing
-            | Fact::Anomaly { .. }
-            | Fact::Unknown => {}
+            _ => {}
         }
         if let Some(slot) = event.fact.slot().and_then(|slot| self.slots.get_mut(slot as usize)) {
             slot.apply(&event.fact, event.at);

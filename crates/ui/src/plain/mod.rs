@@ -37,7 +37,6 @@ pub use summary::{spent, summary};
 /// The shortest time between two updates of the progress line, in milliseconds.
 const REDRAW_MS: u64 = 100;
 
-/// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Verbosity {
     /// The start, the result of each task, and the summary.
@@ -49,7 +48,6 @@ pub enum Verbosity {
     Verbose,
 }
 
-/// How a run is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Colors and width.

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 /// Moves to the first column and clears the line.
 const CLEAR: &str = "\r\u{1b}[2K";
 
-/// The output of a display.
 #[derive(Debug)]
 pub(super) struct Screen<W> {
     out: W,

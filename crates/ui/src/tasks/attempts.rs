@@ -4,6 +4,7 @@ use ralph_core::records::{Attempt, Changes, Evidence, FileChange, Verdict};
 use ralph_core::run::{PROTECTED, SIGNAL, WEAKENED};
 use ralph_core::task::{Status, Task};
 use ralph_core::text::printable;
+use ralph_core::view::report::Total;
 use ralph_core::view::words::count;
 use serde::Serialize;
 
@@ -37,16 +38,9 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn of(attempts: &[Attempt]) -> Self {
-        let mut sums = Self { attempts: attempts.len(), ..Self::default() };
-        for attempt in attempts {
-            let Some(end) = &attempt.end else { continue };
-            sums.duration_ms += end.at.millis_since(attempt.started_at);
-            sums.input_tokens += end.input_tokens;
-            sums.output_tokens += end.output_tokens;
-            let costs = [sums.cost_micro_usd, end.cost_micro_usd];
-            sums.cost_micro_usd = costs.into_iter().flatten().reduce(|a, b| a + b);
-        }
-        sums
+        let Total { duration_ms, input_tokens, output_tokens, cost_micro_usd, .. } =
+            Total::of(attempts);
+        Self { attempts: attempts.len(), duration_ms, input_tokens, output_tokens, cost_micro_usd }
     }
 
     /// A line for users, such as "3, 1m 20s, $0.12".

@@ -75,7 +75,6 @@ impl GoEvent {
         serde_json::from_str(raw).ok()
     }
 
-    /// Whether it is about a test that passed.
     pub(super) fn passed(&self) -> bool {
         self.action == "pass" && !self.test.is_empty()
     }

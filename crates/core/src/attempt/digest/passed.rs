@@ -19,7 +19,6 @@ impl Passed {
         *self.single.get_or_insert(0) += 1;
     }
 
-    /// Takes a clean line.
     pub(super) fn take(&mut self, line: &str) {
         let line = line.trim();
         if is_passed_test(line) {

@@ -20,7 +20,6 @@ pub struct Work {
     pub tasks: Vec<AttemptContext>,
     pub files: Vec<String>,
     pub diff: String,
-    /// What the gates said.
     pub gates: Vec<GateReport>,
     /// Other findings, a sentence each.
     pub remarks: Vec<String>,

@@ -11,7 +11,6 @@ pub(super) enum Language {
 }
 
 impl Language {
-    /// The language of a file, by its name.
     pub(super) fn of(path: &str) -> Option<Self> {
         let (_, ending) = path.rsplit_once('.')?;
         Some(match ending {

@@ -14,7 +14,6 @@ pub(super) struct Masked {
     pub(super) code: String,
 }
 
-/// Blanks comments and strings.
 pub(super) fn mask(text: &str, language: Language) -> Masked {
     let bytes = text.as_bytes();
     let (mut bare, mut code) = (bytes.to_vec(), bytes.to_vec());

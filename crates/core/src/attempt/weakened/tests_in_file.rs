@@ -33,8 +33,8 @@ struct Piece {
     name: String,
     is_group: bool,
     skipped: bool,
-    /// From its marks to its end.
-    whole: Range<usize>,
+    /// Where its marks begin.
+    start: usize,
     body: Range<usize>,
 }
 
@@ -63,13 +63,13 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     fn test(&self, piece: &Piece, all_skipped: bool) -> Test {
-        let is_around = |group: &&Piece| group.is_group && group.body.contains(&piece.whole.start);
+        let is_around = |group: &&Piece| group.is_group && group.body.contains(&piece.start);
         let around: Vec<&Piece> = self.pieces.iter().filter(is_around).collect();
         let groups = around.iter().map(|group| group.name.as_str());
         let name: Vec<&str> = groups.chain([piece.name.as_str()]).collect();
         let bare = &self.masked.bare[piece.body.clone()];
         let code = self.reached(&self.masked.code[piece.body.clone()]);
-        let marks = &self.masked.code[piece.whole.start..piece.body.start];
+        let marks = &self.masked.code[piece.start..piece.body.start];
         let panics = usize::from(marks.contains("should_panic"));
         Test {
             name: name.join(" > "),
@@ -215,7 +215,7 @@ impl<'a> Source<'a> {
                 true => inside.lines().any(|line| line.trim() == "__test__ = False"),
                 false => skips_itself(inside, self.language),
             };
-        Some(Piece { name: name.to_owned(), is_group, skipped, whole: marked..body.end, body })
+        Some(Piece { name: name.to_owned(), is_group, skipped, start: marked, body })
     }
 
     /// Calls that take a name and a function.
@@ -258,7 +258,7 @@ impl<'a> Source<'a> {
                 || options.contains("{skip:true")
                 || options.contains(",skip:true")
                 || (!is_group && skips_itself(&code[body.clone()], self.language));
-            self.pieces.push(Piece { name, is_group, skipped, whole: at..close, body });
+            self.pieces.push(Piece { name, is_group, skipped, start: at, body });
         }
     }
 

@@ -80,7 +80,6 @@ pub struct Item {
     /// stands here whole.
     pub body: String,
     pub mark: Mark,
-    /// The group it is in.
     pub group: Option<usize>,
     /// The item that it is a part of.
     pub parent: Option<usize>,
@@ -88,13 +87,11 @@ pub struct Item {
     pub label: Option<String>,
     /// The words after `**Status:**`; checkboxes have none.
     pub status: Option<String>,
-    /// The specification it names.
     pub spec: Option<String>,
     /// What it depends on, as written: `Task 1`.
     pub deps: Vec<String>,
     /// The whole item with what is inside it.
     pub span: Range<usize>,
-    /// What a tick changes.
     pub(super) tick: Tick,
 }
 
@@ -107,13 +104,10 @@ impl Item {
 /// How an item stands, with what the items say that it is a part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemState {
-    /// It can be worked on.
     Open,
-    /// Ticked.
     Done,
     /// Not wanted any more: neither open nor done.
     Dropped,
-    /// It waits for the user.
     Waits,
 }
 
@@ -236,13 +230,7 @@ impl PlanDoc {
         })
     }
 
-    /// Whether an item has parts. It is then not worked on itself.
-    pub fn has_children(&self, item: usize) -> bool {
-        // What is inside an item follows it, and its first part at once.
-        self.items.get(item + 1).is_some_and(|next| next.parent == Some(item))
-    }
-
-    /// For each item whether it has parts: [`has_children`](Self::has_children) for all at once.
+    /// For each item whether it has parts. It is then not worked on itself.
     pub fn parents(&self) -> Vec<bool> {
         let mut parents = vec![false; self.items.len()];
         for parent in self.items.iter().filter_map(|item| item.parent) {

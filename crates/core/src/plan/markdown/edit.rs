@@ -5,9 +5,7 @@ use std::ops::Range;
 /// One change: the bytes of `range` become `text`. An empty range is an insertion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// The bytes that go.
     pub range: Range<usize>,
-    /// What comes in their place.
     pub text: String,
 }
 

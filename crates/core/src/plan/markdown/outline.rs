@@ -30,14 +30,23 @@ pub(super) struct OutlineLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineKind {
     /// A heading outside all lists. One with an underline may be meant as text above a rule.
-    Heading { level: u8, words: Range<usize>, underlined: bool, checkbox: Option<BoxAt> },
+    Heading {
+        level: u8,
+        words: Range<usize>,
+        underlined: bool,
+        checkbox: Option<BoxAt>,
+    },
     /// A list item with a checkbox, up to the `end` of what is inside it.
-    Box { at: BoxAt, end: usize },
+    Box {
+        at: BoxAt,
+        end: usize,
+    },
     /// Any other list item.
-    Bullet { words: Range<usize> },
+    Bullet {
+        words: Range<usize>,
+    },
     /// A row of a table.
     Row,
-    /// Text.
     Text,
     /// Code, a comment, a quotation, front matter, a rule, an underline.
     Opaque,

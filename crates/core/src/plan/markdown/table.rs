@@ -8,7 +8,6 @@ use super::mark::{Checkbox, checkbox};
 #[derive(Debug, Clone)]
 pub(super) struct Table<'t> {
     columns: Vec<&'t str>,
-    /// The column with the checkboxes.
     checkboxes: usize,
 }
 

@@ -8,12 +8,10 @@ words! {
     /// How a run ended, as far as the next command depends on it.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum EndState {
-        /// A planning run wrote the plan.
         PlanWritten,
         AllDone,
         /// Every task is done or failed, and some failed.
         SomeFailed,
-        /// The plan has no tasks.
         NothingToDo,
         /// Tasks remain, and none is ready.
         NothingReady,
@@ -22,45 +20,32 @@ words! {
         /// The only session of the run succeeded.
         SessionDone,
         NoPlan,
-        /// The agent asked something about a feature.
         Asked,
         /// Tasks remain, and none can become ready by itself.
         Blocked,
         /// The agent said FAILURE.
         AgentGaveUp,
-        /// The gates still fail after every retry.
         GatesFailed,
         /// A gate cannot run here.
         GateUnusable,
-        /// The agent is not logged in.
         LoggedOut,
-        /// The account may not use the model.
         NoAccess,
-        /// No credit is left at the provider.
         OutOfCredit,
         UnknownModel,
-        /// The prompt is longer than the model allows.
         PromptTooLong,
         NotStarted,
         /// The agent failed in another way.
         AgentFailed,
-        /// Too many errors in a row.
         ErrorsInARow,
         GitFailed,
-        /// The money for the run is used up.
         OutOfMoney,
-        /// The tokens for the run are used up.
         OutOfTokens,
-        /// The time for the run is used up.
         OutOfTime,
-        /// The money for the day is used up.
         OutOfMoneyToday,
         /// Iterations without a change.
         Idle,
-        /// The limit of sessions.
         Limit,
         Cancelled,
-        /// Ralph failed.
         Error,
     }
 }
