@@ -337,7 +337,7 @@ mod tests {
             for (kind, step) in row.kinds.iter().flat_map(|k| row.steps.iter().map(move |s| (k, s)))
             {
                 for target in ["all tasks", "feature login", "task t-1", "docs/plan.md"] {
-                    let (mode, target) = (kind.mode().to_owned(), target.to_owned());
+                    let (mode, target) = (kind.to_string(), target.to_owned());
                     let view = RunView { mode, target, budget, ..RunView::default() };
                     commands.push(next::command(*step, &view));
                 }

@@ -1,19 +1,17 @@
 //! The test command in `AGENTS.md`: a `TEST_COMMAND="…"` line in a code block.
 
+use crate::plan::markdown::Fence;
+
 /// The value of the first `TEST_COMMAND` line in a fenced code block. It may be empty, which says that
 /// there are no tests. Outside of code blocks the line is prose and counts for nothing.
 pub fn test_command(text: &str) -> Option<String> {
-    let mut fence: Option<(char, usize)> = None;
-    for line in text.lines() {
-        let line = line.trim();
-        let (mark, length) = fence_of(line);
+    let mut fence: Option<Fence> = None;
+    for line in text.lines().map(str::trim) {
         match fence {
-            None if length >= 3 => fence = Some((mark, length)),
-            None => {}
-            Some((opened, least)) => {
-                if mark == opened && length >= least && line.len() == length {
-                    fence = None;
-                } else if let Some(value) = assigned(line) {
+            None => fence = Fence::opened(line),
+            Some(open) if open.is_closed_by(line) => fence = None,
+            Some(_) => {
+                if let Some(value) = assigned(line) {
                     return Some(unquoted(value));
                 }
             }
@@ -33,17 +31,6 @@ pub fn test_command_line(command: &str) -> String {
     }
     line.push('"');
     line
-}
-
-fn fence_of(line: &str) -> (char, usize) {
-    let mark = line.chars().next().unwrap_or(' ');
-    if mark != '`' && mark != '~' {
-        return (mark, 0);
-    }
-    let length = line.chars().take_while(|letter| *letter == mark).count();
-    // Code in the middle of a line is not a fence.
-    let is_inline = mark == '`' && line[length..].contains('`');
-    (mark, if is_inline { 0 } else { length })
 }
 
 fn assigned(line: &str) -> Option<&str> {

@@ -3,11 +3,9 @@
 //! ralph accepts fewer names than git. It rejects those that would be read as something else: as an option,
 //! as a commit, or, on a disk that ignores case, as another branch.
 
-use std::fmt;
-
 use crate::ids::{MAX_ID_LEN, TaskId};
 use crate::stable_hash::stable_hash;
-use crate::text::printable_line;
+use crate::text::{escaped, printable_line};
 
 /// The longest name, in bytes: with `.lock` behind it, its last part is still a file name.
 pub const MAX_BRANCH_LEN: usize = 200;
@@ -15,78 +13,33 @@ pub const MAX_BRANCH_LEN: usize = 200;
 /// Why a text cannot be a branch name, or not beside the other names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BranchError {
-    /// Nothing was given.
     #[error("a branch needs a name")]
     Empty,
-    /// Longer than [`MAX_BRANCH_LEN`].
     #[error("a branch name has at most {MAX_BRANCH_LEN} bytes, this one has {len}")]
-    TooLong {
-        /// Its length.
-        len: usize,
-    },
+    TooLong { len: usize },
     /// It would be read as an option.
     #[error("a branch name cannot start with \"-\"")]
     OptionLike,
-    /// It is a name that git has for something else.
     #[error("{name:?} has a special meaning in git")]
-    Taken {
-        /// The name.
-        name: String,
-    },
-    /// A character that names of branches do not have.
+    Taken { name: String },
     #[error("a branch name cannot contain {found:?}")]
-    Character {
-        /// The character.
-        found: char,
-    },
-    /// Characters that git reads as an operator.
+    Character { found: char },
     #[error("a branch name cannot contain {found:?}")]
-    Sequence {
-        /// The characters.
-        found: &'static str,
-    },
-    /// A part between slashes that git does not accept.
+    Sequence { found: &'static str },
     #[error("{part:?} cannot be part of a branch name: {why}")]
-    Part {
-        /// The part.
-        part: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// It is protected: ralph must not work on it.
+    Part { part: String, why: &'static str },
     #[error("branch {name} is protected")]
-    Protected {
-        /// The name.
-        name: String,
-    },
-    /// It is checked out where the user works.
+    Protected { name: String },
     #[error("branch {name} is checked out here")]
-    Current {
-        /// The name.
-        name: String,
-    },
-    /// It is named twice.
+    Current { name: String },
     #[error("branch {name} is named twice")]
-    Twice {
-        /// The name.
-        name: String,
-    },
+    Twice { name: String },
     /// Two names that differ only in case: on many disks they are one file.
     #[error("branches {one} and {other} differ only in case")]
-    Twins {
-        /// The one that came first.
-        one: String,
-        /// The other.
-        other: String,
-    },
+    Twins { one: String, other: String },
     /// One name is a folder of the other: git cannot have both.
     #[error("branches {outer} and {inner} cannot both exist")]
-    Nested {
-        /// The shorter one.
-        outer: String,
-        /// The longer one.
-        inner: String,
-    },
+    Nested { outer: String, inner: String },
 }
 
 /// The name of a branch, without `refs/heads/`.
@@ -94,15 +47,9 @@ pub enum BranchError {
 pub struct BranchName(String);
 
 impl BranchName {
-    /// Checks and wraps a text.
     pub fn new(text: &str) -> Result<Self, BranchError> {
         check(text)?;
         Ok(Self(text.to_owned()))
-    }
-
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 
     /// The folder of its worktree below that of all worktrees, by its parts. No part is `.`, `..` or
@@ -119,21 +66,18 @@ impl BranchName {
     /// A unique file name, also on disks that ignore case: every byte but small letters, digits and `-` is
     /// written `=HH`.
     pub fn file_name(&self) -> String {
-        let escaped =
-            escape(&self.0, '=', |b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-        shortened(escaped, &self.0, 200)
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        shortened(escaped(&self.0, '=', plain), &self.0, 200)
     }
 
     /// The name under which unfinished work in its worktree is saved and restored.
     pub fn as_task(&self) -> Option<TaskId> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"._:#@+=/-".contains(&b);
         // No branch has a tilde, so the escaped name is that of no other.
-        let escaped = escape(&self.0, '~', plain);
-        let whole = if escaped.starts_with(|c: char| c.is_ascii_alphanumeric()) {
-            escaped
-        } else {
-            format!("branch-{escaped}")
-        };
+        let mut whole = escaped(&self.0, '~', plain);
+        if !whole.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+            whole.insert_str(0, "branch-");
+        }
         TaskId::new(shortened(whole, &self.0, MAX_ID_LEN)).ok()
     }
 
@@ -143,23 +87,7 @@ impl BranchName {
     }
 }
 
-impl fmt::Display for BranchName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
-fn escape(text: &str, mark: char, plain: impl Fn(u8) -> bool) -> String {
-    let mut escaped = String::new();
-    for byte in text.bytes() {
-        if plain(byte) {
-            escaped.push(char::from(byte));
-        } else {
-            escaped.push_str(&format!("{mark}{byte:02X}"));
-        }
-    }
-    escaped
-}
+checked_text!(BranchName, BranchError);
 
 /// At most so many bytes; a number replaces what is cut off and keeps the name unique.
 fn shortened(escaped: String, whole: &str, most: usize) -> String {

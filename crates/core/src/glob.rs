@@ -25,12 +25,10 @@ impl Patterns {
             .map(Self)
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a file is matched.
     pub fn matches(&self, path: &str) -> bool {
         let fitting = self.0.iter().rev().find(|pattern| pattern.matches(path));
         fitting.is_some_and(|pattern| !pattern.negated)

@@ -10,32 +10,17 @@ use serde::{Deserialize, Serialize};
 /// The longest id, in bytes. Written into a git ref with each byte escaped it still fits a file name.
 pub const MAX_ID_LEN: usize = 80;
 
-/// Why a text cannot be an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    /// Nothing was given.
     #[error("an id cannot be empty")]
     Empty,
-    /// Longer than [`MAX_ID_LEN`].
     #[error("an id has at most {MAX_ID_LEN} characters, this one has {len}")]
-    TooLong {
-        /// Its length in bytes.
-        len: usize,
-    },
+    TooLong { len: usize },
     /// The first character is not a letter or digit, as in an option or a path.
     #[error("an id starts with a letter or a digit, not with {first:?}")]
-    BadStart {
-        /// The offending character.
-        first: char,
-    },
-    /// A character that ids do not have.
+    BadStart { first: char },
     #[error("an id cannot contain {found:?}; allowed are A-Z a-z 0-9 and {allowed}")]
-    BadCharacter {
-        /// The offending character.
-        found: char,
-        /// The punctuation that is allowed.
-        allowed: &'static str,
-    },
+    BadCharacter { found: char, allowed: &'static str },
     /// `.` or `..` as a part: it would be a way out of a folder.
     #[error("an id cannot have \"..\" or an empty part between slashes")]
     PathLike,
@@ -67,42 +52,19 @@ macro_rules! id_type {
         pub struct $name(String);
 
         impl $name {
-            /// Checks and wraps a text.
             pub fn new(text: impl Into<String>) -> Result<Self, IdError> {
                 let text = text.into();
                 check(&text, $allowed)?;
                 Ok(Self(text))
             }
-
-            /// The text of the id.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = IdError;
-            fn try_from(text: String) -> Result<Self, IdError> {
-                Self::new(text)
-            }
-        }
+        checked_text!($name, IdError);
 
         impl std::str::FromStr for $name {
             type Err = IdError;
             fn from_str(text: &str) -> Result<Self, IdError> {
                 Self::new(text)
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(id: $name) -> String {
-                id.0
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(&self.0)
             }
         }
 

@@ -11,6 +11,7 @@
 //! | [`amounts`] | money and tokens in words |
 //! | [`branch`] | names of branches, and the folders of their worktrees |
 //! | [`digest`] | SHA-256 |
+//! | [`enums`] | enums with words, and checked texts |
 //! | [`forge`] | the words of pull requests, and where they live |
 //! | [`glob`] | patterns of paths |
 //! | [`ids`] | names of things: [`TaskId`], [`AgentId`], [`FeatureName`] … and what may be one |
@@ -27,6 +28,9 @@
 //! | [`view`] | a run as people see it, and what every display of one does |
 //! | [`net`] | what a sandbox may reach over the network |
 //! | [`nearest`] | "did you mean" |
+
+#[macro_use]
+pub mod enums;
 
 pub mod agent;
 pub mod agents_md;

@@ -1,57 +1,19 @@
 //! What is kept beside the tasks: their log, attempts and evidence, who works, what was asked, and
 //! the features that tasks are grouped by.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ids::{AgentId, AttemptId, FeatureId, FeatureName, QuestionId, RunId, TaskId};
 use crate::task::Generation;
 use crate::time::Timestamp;
 
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        pub enum $name { $($(#[$vdoc])* #[serde(rename = $word)] $variant),+ }
-
-        impl $name {
-            /// The stored word.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.as_str())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = UnknownWord;
-            fn from_str(text: &str) -> Result<Self, UnknownWord> {
-                match text {
-                    $($word => Ok(Self::$variant),)+
-                    _ => Err(UnknownWord(text.to_owned())),
-                }
-            }
-        }
-    };
-}
-
-/// A stored word that this version does not know.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a word of this version")]
-pub struct UnknownWord(String);
-
 words! {
     /// What a line of a task's log tells.
-    LogKind {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum LogKind {
         /// Words of an agent or the user.
         Note = "note",
-        /// Created by a command.
         Created = "created",
         /// An agent or the user claimed it.
         Claimed = "claimed",
@@ -61,9 +23,7 @@ words! {
         Retry = "retry",
         /// Given up. The text is the reason.
         Failed = "failed",
-        /// Accepted.
         Done = "done",
-        /// Reset to pending by a command.
         Reset = "reset",
         /// Fields changed by a command. The text names them.
         Updated = "updated",
@@ -71,7 +31,6 @@ words! {
         Blocked = "blocked",
         /// A blocker was taken away. The text is its id.
         Unblocked = "unblocked",
-        /// Taken out of the plan.
         Deleted = "deleted",
         /// Waits for the user. The text is the question.
         Asked = "asked",
@@ -80,14 +39,10 @@ words! {
     }
 }
 
-/// A line of a task's log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogEntry {
-    /// When it happened.
     pub at: Timestamp,
-    /// The agent or user who did it.
     pub by: AgentId,
-    /// What happened.
     pub kind: LogKind,
     /// In words; may be empty.
     pub text: String,
@@ -96,9 +51,7 @@ pub struct LogEntry {
 /// One session on one task. Started once, ended once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Attempt {
-    /// Its name.
     pub id: AttemptId,
-    /// The task.
     pub task: TaskId,
     /// The run that it is a part of, if any.
     pub run: Option<RunId>,
@@ -110,16 +63,13 @@ pub struct Attempt {
     pub model: Option<String>,
     /// The level of the sandbox it ran in.
     pub sandbox: Option<String>,
-    /// When it started.
     pub started_at: Timestamp,
     /// How it ended; `None` while it runs, or when nobody lived to tell.
     pub end: Option<AttemptEnd>,
 }
 
-/// A file that an attempt changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileChange {
-    /// Its name.
     pub path: String,
     /// Lines added; `None` for a binary file.
     pub added: Option<u64>,
@@ -147,7 +97,6 @@ impl Changes {
         Self { files, more }
     }
 
-    /// How many files there are.
     pub fn count(&self) -> u64 {
         self.more.saturating_add(self.files.len() as u64)
     }
@@ -189,10 +138,8 @@ impl Changes {
     }
 }
 
-/// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct AttemptEnd {
-    /// When it ended.
     pub at: Timestamp,
     /// The class of the end, in a word.
     pub outcome: String,
@@ -200,13 +147,10 @@ pub struct AttemptEnd {
     pub detail: String,
     /// The commit that holds the work, if any.
     pub commit: Option<String>,
-    /// Tokens read.
     pub input_tokens: u64,
-    /// Tokens written.
     pub output_tokens: u64,
     /// Millionths of a dollar, as the agent told it; `None` when it told no price.
     pub cost_micro_usd: Option<u64>,
-    /// The files it changed.
     pub changed: Changes,
     /// The end of what it said last; may be empty.
     #[serde(rename = "said")]
@@ -217,10 +161,10 @@ pub struct AttemptEnd {
 
 words! {
     /// What a judge said.
-    Verdict {
-        /// Good.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Verdict {
         Pass = "pass",
-        /// Not good.
         Fail = "fail",
         /// There was nothing to judge by.
         Ungated = "ungated",
@@ -234,34 +178,26 @@ words! {
 /// The stored result of judging one tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Evidence {
-    /// The task it speaks for.
     pub task: TaskId,
     /// The attempt that made the tree, if any.
     pub attempt: Option<AttemptId>,
     /// The git tree that was judged.
     pub tree: String,
-    /// The gate or verifier that judged.
     pub judge: String,
-    /// What it said.
     pub verdict: Verdict,
     /// Its exit code, where it was a program.
     pub exit_code: Option<i32>,
-    /// How long it took.
     pub duration_ms: u64,
     /// The lines that matter.
     pub digest: String,
-    /// When the gate ended.
     pub at: Timestamp,
 }
 
 /// Where a run lives: distinguishes a dead run from a silent one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Liveness {
-    /// The machine.
     pub host: String,
-    /// Its current boot.
     pub boot_id: String,
-    /// The process.
     pub pid: u32,
     /// When the process started, in the system's own count: pids come again.
     pub pid_started: u64,
@@ -270,11 +206,9 @@ pub struct Liveness {
 /// An agent or user who claims tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentRecord {
-    /// Its name.
     pub id: AgentId,
     /// Where it lives; `None` for one whose claims end only by lease.
     pub liveness: Option<Liveness>,
-    /// When it came.
     pub registered_at: Timestamp,
     /// The tasks that it holds now.
     pub claims: Vec<TaskId>,
@@ -283,15 +217,10 @@ pub struct AgentRecord {
 /// A question from an agent to the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Question {
-    /// Its name.
     pub id: QuestionId,
-    /// The task that waits.
     pub task: TaskId,
-    /// Who asks.
     pub by: AgentId,
-    /// What is asked.
     pub text: String,
-    /// When the agent asked.
     pub asked_at: Timestamp,
     /// The user's answer, and when it came.
     #[serde(flatten, serialize_with = "answer")]
@@ -312,11 +241,9 @@ fn answer<S: Serializer>(answer: &Option<(Timestamp, String)>, to: S) -> Result<
 /// A named group of tasks with a spec and a plan on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Feature {
-    /// Its own id.
     pub id: FeatureId,
     /// Its name, also of its folder.
     pub name: FeatureName,
-    /// When it was made.
     pub created_at: Timestamp,
 }
 

@@ -21,7 +21,7 @@ use crate::text::printable;
 use key_block::KeyBlock;
 use lens::Lens;
 pub use names::is_secret_name;
-use shapes::{SHAPES, Shape, ShapeMatch};
+use shapes::{SHAPES, Shape};
 
 /// What stands in the place of a secret.
 pub const MARK: &str = "[redacted]";
@@ -46,7 +46,7 @@ struct Known {
     /// By first byte, the longest first.
     exact: Vec<Vec<Box<[u8]>>>,
     /// By first byte.
-    shapes: Vec<Vec<&'static Shape>>,
+    shapes: Vec<Vec<(&'static [u8], &'static Shape)>>,
     /// Whether anything that is looked for begins with these two bytes: one bit each.
     pairs: Box<[u64; 1024]>,
     /// The same without the shapes.
@@ -91,18 +91,14 @@ impl Secrets {
             set(&mut exact_pairs, form[0], form[1]);
         }
         let mut pairs = exact_pairs.clone();
-        let mut shapes: Vec<Vec<&Shape>> = vec![vec![]; 256];
+        let mut shapes: Vec<Vec<(&[u8], &Shape)>> = vec![vec![]; 256];
         for shape in SHAPES {
-            set(&mut pairs, shape.prefix[0], shape.prefix[1]);
-            shapes[usize::from(shape.prefix[0])].push(shape);
+            for prefix in shape.prefixes() {
+                set(&mut pairs, prefix[0], prefix[1]);
+                shapes[usize::from(prefix[0])].push((prefix, shape));
+            }
         }
         Self(Arc::new(Known { exact, shapes, pairs, exact_pairs }))
-    }
-
-    /// The values of those variables whose names say that they are secret.
-    pub fn of_environment<'a>(variables: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
-        let named = variables.into_iter().filter(|(name, value)| is_secret_name(name, value));
-        Self::new(named.map(|(_, value)| value))
     }
 
     /// The text without secrets.
@@ -179,7 +175,6 @@ fn has(pairs: &[u64; 1024], a: u8, b: u8) -> bool {
 /// What a stream consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamKind {
-    /// Text of any sort.
     Text,
     /// Lines of JSON, which stay JSON: the mark never tears an escape sequence apart.
     Json,
@@ -426,21 +421,10 @@ impl Stream {
         let here = self.done + ahead as u64;
         let gap = self.lens.as_ref().and_then(|lens| lens.gap_behind(here));
         let gap = gap.and_then(|gap| usize::try_from(gap - here).ok());
-        for shape in shapes {
-            match shape.at(before, rest, gap, ends) {
-                ShapeMatch::Nothing => {}
-                ShapeMatch::More => return MatchAt::More,
-                ShapeMatch::Token { keep, end } => {
-                    let then = shape.class.map_or(State::Plain, State::Token);
-                    return MatchAt::Found { keep, end, then };
-                }
-                ShapeMatch::Cut { keep, end } => {
-                    return MatchAt::Found { keep, end, then: State::Plain };
-                }
-                ShapeMatch::Key { end } => {
-                    let then = State::Key(KeyBlock::default());
-                    return MatchAt::Found { keep: 0, end, then };
-                }
+        for (prefix, shape) in shapes {
+            match shape.at(prefix, before, rest, gap, ends) {
+                MatchAt::Nothing => {}
+                found => return found,
             }
         }
         MatchAt::Nothing

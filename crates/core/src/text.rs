@@ -20,30 +20,13 @@ pub const MAX_TEXT: usize = 1 << 20;
 /// Why a text was refused. `field` is the word the user knows it by.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// Nothing but white space.
     #[error("the {field} is empty")]
-    Empty {
-        /// Which text.
-        field: &'static str,
-    },
-    /// Longer than its kind allows.
+    Empty { field: &'static str },
     #[error("the {field} has {len} {unit}, more than the {max} allowed")]
-    TooLong {
-        /// Which text.
-        field: &'static str,
-        /// Its length.
-        len: usize,
-        /// The limit.
-        max: usize,
-        /// What is counted.
-        unit: &'static str,
-    },
-    /// A line break or another control character in a one-line text.
+    TooLong { field: &'static str, len: usize, max: usize, unit: &'static str },
     #[error("the {field} contains the control character {found:?} at character {at}")]
     Control {
-        /// Which text.
         field: &'static str,
-        /// The character.
         found: char,
         /// Its position, from 1.
         at: usize,
@@ -56,7 +39,6 @@ pub enum TextError {
 pub struct Title(String);
 
 impl Title {
-    /// Checks and trims a title.
     pub fn new(text: impl AsRef<str>) -> Result<Self, TextError> {
         let text = text.as_ref().trim();
         if text.is_empty() {
@@ -65,31 +47,9 @@ impl Title {
         one_line("title", text, MAX_TITLE)?;
         Ok(Self(text.to_owned()))
     }
-
-    /// The text of the title.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl TryFrom<String> for Title {
-    type Error = TextError;
-    fn try_from(text: String) -> Result<Self, TextError> {
-        Self::new(text)
-    }
-}
-
-impl From<Title> for String {
-    fn from(title: Title) -> String {
-        title.0
-    }
-}
-
-impl fmt::Display for Title {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
+checked_text!(Title, TextError);
 
 impl fmt::Debug for Title {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -168,6 +128,15 @@ pub fn with_detail(words: &str, detail: &str) -> String {
     } else {
         format!("{words}: {detail}")
     }
+}
+
+/// The text with `mark` and two hexadecimal digits for every byte that is not plain.
+pub fn escaped(text: &str, mark: char, is_plain: impl Fn(u8) -> bool) -> String {
+    let byte = |byte: u8| match is_plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("{mark}{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
 }
 
 #[cfg(test)]

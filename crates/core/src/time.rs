@@ -13,10 +13,8 @@ pub struct Timestamp(i64);
 pub struct Zone(jiff::tz::TimeZone);
 
 impl Zone {
-    /// UTC.
     pub const UTC: Self = Self(jiff::tz::TimeZone::UTC);
 
-    /// This zone.
     pub const fn new(zone: jiff::tz::TimeZone) -> Self {
         Self(zone)
     }
@@ -28,22 +26,18 @@ impl Zone {
 }
 
 impl Timestamp {
-    /// From milliseconds since 1970.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since 1970.
     pub const fn as_millis(self) -> i64 {
         self.0
     }
 
-    /// The moment `seconds` later.
     pub const fn plus_seconds(self, seconds: u64) -> Self {
         Self(self.0.saturating_add((seconds as i64).saturating_mul(1000)))
     }
 
-    /// The moment `millis` later.
     pub const fn plus_millis(self, millis: u64) -> Self {
         Self(self.0.saturating_add_unsigned(millis))
     }
@@ -151,12 +145,10 @@ pub mod millis {
         }
     }
 
-    /// Writes it.
     pub fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&text(*at))
     }
 
-    /// Reads it.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
         Timestamp::deserialize(from)
     }
@@ -167,7 +159,6 @@ pub mod millis {
 
         use super::Timestamp;
 
-        /// Writes it.
         pub fn serialize<S: Serializer>(at: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
             match at {
                 Some(at) => super::serialize(at, to),
@@ -175,7 +166,6 @@ pub mod millis {
             }
         }
 
-        /// Reads it.
         pub fn deserialize<'de, D: Deserializer<'de>>(
             from: D,
         ) -> Result<Option<Timestamp>, D::Error> {
@@ -199,7 +189,6 @@ impl Lease {
         (1..=Self::MAX_SECONDS).contains(&seconds).then_some(Self(seconds))
     }
 
-    /// Its length.
     pub const fn as_seconds(self) -> u64 {
         self.0
     }

@@ -30,7 +30,6 @@ const MOST_TOUCHED: usize = 20_000;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Version {
-    /// There is no such file.
     #[default]
     Absent,
     /// A link out of the repository, a pipe, or bytes that are not text.
@@ -40,12 +39,10 @@ pub enum Version {
 }
 
 impl Version {
-    /// The version with this text, or none.
     pub fn of(text: Option<String>) -> Self {
         text.map_or(Self::Absent, Self::Text)
     }
 
-    /// The text, where there is one.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -63,16 +60,12 @@ impl Version {
     }
 }
 
-/// Whether you approved a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
-    /// Nobody has said anything.
     #[default]
     Never,
-    /// You did.
     Approved,
-    /// You took it back.
     Revoked,
 }
 
@@ -81,13 +74,12 @@ pub enum Approval {
 pub enum TrustState {
     /// No file decides anything, or you created the repository here: there is nothing to ask.
     Yours,
-    /// You approved it.
     Approved,
     /// A clone that you never approved, or a repository whose approval you took back.
     Asks,
 }
 
-/// Whether a repository's files may decide. `cloned` as [`is_clone`] says, `decides` whether there is any file that
+/// Whether a repository's files may decide. `cloned` as [`cloned_from`] says, `decides` whether there is any file that
 /// does.
 pub fn trust_state(approval: Approval, cloned: bool, decides: bool) -> TrustState {
     match approval {
@@ -97,11 +89,6 @@ pub fn trust_state(approval: Approval, cloned: bool, decides: bool) -> TrustStat
         Approval::Never if cloned => TrustState::Asks,
         Approval::Never => TrustState::Yours,
     }
-}
-
-/// Whether a repository came from elsewhere, by the first line of the reflog of its HEAD.
-pub fn is_clone(first_line: &str) -> bool {
-    cloned_from(first_line).is_some()
 }
 
 /// Where a clone came from, by the first line of the reflog of its HEAD.
@@ -124,7 +111,6 @@ pub struct Known {
 /// A session that is at work, or was when its run was killed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenSession {
-    /// Its name.
     pub id: String,
     /// The machine of its run, that machine's start, the process and when the process started.
     pub run: (String, String, u32, u64),
@@ -138,9 +124,7 @@ pub struct OpenSession {
 pub struct Ledger {
     /// The git directory that the approval is about. Another one at the same path was never approved.
     pub repository: String,
-    /// Whether you approved it.
     pub approval: Approval,
-    /// The deciding files.
     pub files: BTreeMap<String, Known>,
     /// Protected files that sessions changed without the change being accepted: digests of their content.
     pub protected: BTreeMap<String, Vec<String>>,

@@ -13,12 +13,10 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Plain text.
     pub fn new(text: impl Into<String>) -> Self {
         Self::meaning(text, None)
     }
 
-    /// Text with a meaning.
     pub fn meaning(text: impl Into<String>, meaning: Option<Meaning>) -> Self {
         Self { text: printable_line(&text.into()).into_owned(), meaning }
     }
@@ -47,10 +45,7 @@ pub fn table(headings: &[&str], flexible: usize, rows: &[Vec<Cell>], style: Text
         for (index, (cell, width)) in row.iter().zip(&widths).enumerate().take(last + 1) {
             let shown = cut(&cell.text, *width);
             let padding = if index == last { 0 } else { width - shown.width() + 2 };
-            match cell.meaning {
-                Some(meaning) => line.push_str(&style.paint(meaning, &shown)),
-                None => line.push_str(&shown),
-            }
+            line.push_str(&style.paint(cell.meaning, &shown));
             line.extend(std::iter::repeat_n(' ', padding));
         }
         text.push_str(&line);

@@ -1,23 +1,17 @@
 //! `ralph build --dry-run`: what a run would do. Scripts read these lines, so their words stay.
 
-use std::fmt::Write;
-
+use ralph_core::shell::quoted;
 use ralph_core::text::printable_line;
 
-/// What a run would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DryRun {
     /// The plan: a file, or words for the task database.
     pub source: String,
     /// How many iterations; `None`: unlimited.
     pub max_iterations: Option<u32>,
-    /// Only one iteration.
     pub once: bool,
-    /// The status of the plan.
     pub status: String,
-    /// Tasks that are done.
     pub done: u64,
-    /// All tasks.
     pub total: u64,
     /// The next task and its phase, where the plan has phases.
     pub next: Option<(Option<String>, String)>,
@@ -25,27 +19,21 @@ pub struct DryRun {
     pub stop: Option<String>,
     /// The user's own prompt is used.
     pub custom_prompt: bool,
-    /// The agent and its arguments.
     pub command: Vec<String>,
     /// The estimated length of the prompt.
     pub prompt_tokens: u64,
     /// How much of it comes from ralph itself: rules, signals, learning.
     pub own_tokens: u64,
-    /// The gates that would run.
     pub gates: Vec<String>,
     /// The verifier that would check work that passes the gates.
     pub verifier: Option<String>,
-    /// The level of the sandbox.
     pub level: String,
 }
 
 impl DryRun {
-    /// The lines.
     pub fn text(&self) -> String {
-        let mut text = String::from("=== DRY RUN MODE ===\n\n");
-        let mut line = |line: String| {
-            let _ = writeln!(text, "{}", printable_line(&line));
-        };
+        let mut lines = Vec::new();
+        let mut line = |line: String| lines.push(line);
         line(format!("Progress file: {}", self.source));
         let most = self.max_iterations.map_or("unlimited".to_owned(), |most| most.to_string());
         line(format!("Max iterations: {most}"));
@@ -71,7 +59,8 @@ impl DryRun {
         line(String::new());
         let prompt = if self.custom_prompt { "custom (from config)" } else { "default (embedded)" };
         line(format!("Would use prompt: {prompt}"));
-        line(format!("Agent command: {}", command(&self.command)));
+        let command: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
+        line(format!("Agent command: {}", command.join(" ")));
         line(format!(
             "Prompt size: about {} tokens, {} of them from ralph itself",
             self.prompt_tokens, self.own_tokens
@@ -80,16 +69,13 @@ impl DryRun {
         line(format!("Gates: {gates}"));
         line(format!("Verifier: {}", self.verifier.as_deref().unwrap_or("none")));
         line(format!("Sandbox: {}", self.level));
-        line(String::new());
-        line("=== END DRY RUN ===".to_owned());
-        text
+        page(&lines)
     }
 }
 
 /// A branch that the run would build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneDryRun {
-    /// The branch.
     pub branch: String,
     /// What it is for; may be empty.
     pub goal: String,
@@ -97,34 +83,26 @@ pub struct LaneDryRun {
     pub base: String,
     /// The branches that have to be complete first.
     pub needs: Vec<String>,
-    /// Tasks that are done.
     pub done: u64,
-    /// All tasks.
     pub total: u64,
 }
 
 /// What a run over several branches would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LanesDryRun {
-    /// The plan.
     pub source: String,
     /// How many iterations each branch may have; `None`: unlimited.
     pub max_iterations: Option<u32>,
-    /// Only one iteration.
     pub once: bool,
     /// How many branches would start at once.
     pub at_once: u64,
-    /// The branches.
     pub lanes: Vec<LaneDryRun>,
 }
 
 impl LanesDryRun {
-    /// The lines.
     pub fn text(&self) -> String {
-        let mut text = String::from("=== DRY RUN MODE ===\n\n");
-        let mut line = |line: String| {
-            let _ = writeln!(text, "{}", printable_line(&line));
-        };
+        let mut lines = Vec::new();
+        let mut line = |line: String| lines.push(line);
         line(format!("Progress file: {}", self.source));
         let most = self.max_iterations.map_or("unlimited".to_owned(), |most| most.to_string());
         line(format!("Max iterations: {most} for each branch"));
@@ -145,20 +123,14 @@ impl LanesDryRun {
             }
             line(format!("  Tasks: {}/{} complete", lane.done, lane.total));
         }
-        line(String::new());
-        line("=== END DRY RUN ===".to_owned());
-        text
+        page(&lines)
     }
 }
 
-/// Words as they would be typed in a shell.
-fn command(words: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+/// The lines of a page, each safe to print, between the marks of a dry run.
+fn page(lines: &[String]) -> String {
+    let lines: String = lines.iter().map(|line| format!("{}\n", printable_line(line))).collect();
+    format!("=== DRY RUN MODE ===\n\n{lines}\n=== END DRY RUN ===\n")
 }
 
 #[cfg(test)]

@@ -51,7 +51,6 @@ enum Role {
     Verifier,
 }
 
-/// Writes a run as lines of JSON.
 #[derive(Debug)]
 pub struct JsonReporter<W> {
     out: W,
@@ -60,6 +59,7 @@ pub struct JsonReporter<W> {
     /// Whether the run writes a plan.
     plans: bool,
     sessions: BTreeMap<SlotId, SessionNow>,
+    /// A line could not be written: the reader is gone.
     broken: bool,
 }
 
@@ -89,11 +89,6 @@ impl<W: Write> JsonReporter<W> {
             }
             _ => {}
         }
-    }
-
-    /// Whether a line could not be written: the reader is gone.
-    pub const fn is_broken(&self) -> bool {
-        self.broken
     }
 }
 
@@ -146,7 +141,7 @@ mod tests {
             }
         }
         reporter.finish();
-        assert!(!reporter.is_broken());
+        assert!(!reporter.broken);
         let text = String::from_utf8(out).unwrap();
         let (agent, journal): (Vec<&str>, Vec<&str>) =
             text.lines().partition(|line| line.contains(r#""kind":"agent""#));
@@ -187,6 +182,6 @@ mod tests {
         for event in sample::run() {
             reporter.event(&event);
         }
-        assert!(reporter.is_broken());
+        assert!(reporter.broken);
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ralph_core::amounts::money;
+use ralph_core::amounts::{count, money};
 use ralph_core::text::printable_line;
 use unicode_width::UnicodeWidthStr;
 
@@ -62,18 +62,13 @@ pub fn prefixes(names: &[&str], style: TextStyle) -> Vec<(String, usize)> {
     names.iter().enumerate().map(prefix).collect()
 }
 
-/// The result of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneLine {
-    /// The branch.
     pub branch: String,
     /// The name of its outcome.
     pub state: String,
-    /// Whether that is a success.
     pub good: bool,
-    /// Tasks that are done.
     pub done: u64,
-    /// All of its tasks.
     pub total: u64,
     /// Commits since it began.
     pub commits: u64,
@@ -97,10 +92,7 @@ pub fn summary(lanes: &[LaneLine], joint: &str, style: TextStyle) -> Vec<String>
         let (branch, gap) = padded(&lane.branch, name);
         let (word, after) = padded(&lane.state, state);
         let meaning = if lane.good { Meaning::Good } else { Meaning::Bad };
-        let commits = match lane.commits {
-            1 => "1 commit".to_owned(),
-            many => format!("{many} commits"),
-        };
+        let commits = count(lane.commits, "commit");
         let cost = lane.cost_micro_usd.map(|cost| format!("  {}", money(cost))).unwrap_or_default();
         let more = lane.more.as_deref().map(|more| format!("  {}", printable_line(more)));
         lines.push(format!(

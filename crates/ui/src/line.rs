@@ -24,18 +24,15 @@ pub struct TextLine {
 }
 
 impl TextLine {
-    /// An empty line.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds text without a meaning.
     #[must_use]
     pub fn plain(self, text: impl AsRef<str>) -> Self {
         self.part(None, text.as_ref(), false)
     }
 
-    /// Adds text with a meaning.
     #[must_use]
     pub fn add(self, meaning: Meaning, text: impl AsRef<str>) -> Self {
         self.part(Some(meaning), text.as_ref(), false)
@@ -62,7 +59,6 @@ impl TextLine {
         self
     }
 
-    /// Its width in cells.
     pub fn width(&self) -> usize {
         self.parts.iter().map(|part| part.text.width()).sum()
     }
@@ -86,10 +82,7 @@ impl TextLine {
             };
             let text = cut(&part.text, wanted.min(left));
             left -= text.width().min(left);
-            match part.meaning {
-                Some(meaning) => shown.push_str(&style.paint(meaning, &text)),
-                None => shown.push_str(&text),
-            }
+            shown.push_str(&style.paint(part.meaning, &text));
             if left == 0 {
                 break;
             }
@@ -120,13 +113,8 @@ pub fn paragraph(
 ) -> Vec<String> {
     let room = style.width.map(|width| width.saturating_sub(indent));
     let lead = " ".repeat(indent);
-    wrap(text, room)
-        .into_iter()
-        .map(|line| match meaning {
-            Some(meaning) => format!("{lead}{}", style.paint(meaning, line)),
-            None => format!("{lead}{line}"),
-        })
-        .collect()
+    let line = |line| format!("{lead}{}", style.paint(meaning, line));
+    wrap(text, room).into_iter().map(line).collect()
 }
 
 /// The lines of a text, made safe and broken between words where one is wider than `width`. A broken

@@ -8,10 +8,8 @@ use ralph_core::view::Reporter;
 
 use crate::plain::{Options, PlainReporter};
 
-/// Which part of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// All of it.
     Whole,
     /// One iteration, with every session that had its number.
     Iteration(u32),
@@ -62,7 +60,7 @@ impl LogFilter {
     /// Whether the next event belongs to the part.
     pub fn admits(&mut self, event: &RunEvent) -> bool {
         let Part::Iteration(wanted) = self.part else { return true };
-        let slot = slot_of(&event.fact);
+        let slot = event.fact.slot();
         if let (Fact::IterationStarted { iteration, .. }, Some(slot)) = (&event.fact, slot) {
             self.slots.retain(|other| *other != slot);
             if *iteration == wanted {
@@ -84,57 +82,6 @@ impl LogFilter {
                 | Fact::RunEnded { .. }
         );
         inside && !after
-    }
-}
-
-fn slot_of(fact: &Fact) -> Option<SlotId> {
-    match fact {
-        Fact::Surveying { slot }
-        | Fact::Claiming { slot }
-        | Fact::ClaimMissed { slot }
-        | Fact::SlotFreed { slot }
-        | Fact::IterationStarted { slot, .. }
-        | Fact::SessionStarted { slot, .. }
-        | Fact::SessionEnded { slot, .. }
-        | Fact::CandidateMade { slot, .. }
-        | Fact::Judged { slot, .. }
-        | Fact::Verifying { slot, .. }
-        | Fact::Verified { slot, .. }
-        | Fact::Unverified { slot, .. }
-        | Fact::Queued { slot }
-        | Fact::GateStarted { slot, .. }
-        | Fact::Integrating { slot }
-        | Fact::Integrated { slot, .. }
-        | Fact::HeadMoved { slot }
-        | Fact::WorkFound { slot, .. }
-        | Fact::HookRefused { slot, .. }
-        | Fact::Settling { slot, .. }
-        | Fact::TaskSettled { slot, .. }
-        | Fact::Committed { slot, .. }
-        | Fact::IterationEnded { slot, .. }
-        | Fact::WaitStarted { slot, .. }
-        | Fact::WaitEnded { slot }
-        | Fact::ClaimLost { slot, .. }
-        | Fact::PortFailed { slot, .. } => Some(*slot),
-        Fact::RunStarted { .. }
-        | Fact::Noticed { .. }
-        | Fact::PlanCounted { .. }
-        | Fact::MergesNeeded { .. }
-        | Fact::TasksLeft { .. }
-        | Fact::PlanWritten { .. }
-        | Fact::MarkerFound { .. }
-        | Fact::QuestionAsked { .. }
-        | Fact::WorkSaved { .. }
-        | Fact::WorkPutBack { .. }
-        | Fact::ControlReceived { .. }
-        | Fact::Anomaly { .. }
-        | Fact::StopDecided { .. }
-        | Fact::RunEnded { .. }
-        | Fact::Publishing
-        | Fact::Published { .. }
-        | Fact::Watching { .. }
-        | Fact::Reviewed { .. }
-        | Fact::Unknown => None,
     }
 }
 

@@ -8,11 +8,9 @@ use crate::columns::{self, Cell};
 use crate::style::{Meaning, TextStyle};
 use crate::units::{brief_duration, money};
 
-/// Whether a run has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// It is active.
     Running,
     /// It was killed; the next run resumes it.
     Interrupted,
@@ -20,12 +18,9 @@ pub enum RunState {
     Ended,
 }
 
-/// A run to be shown.
 #[derive(Debug, Clone)]
 pub struct RunRow {
-    /// What its journal says.
     pub summary: RunSummary,
-    /// Whether it has ended.
     pub state: RunState,
 }
 

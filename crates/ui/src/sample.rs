@@ -109,13 +109,8 @@ impl Tape {
     pub(crate) fn fact(&mut self, fact: Fact) -> &mut Self {
         self.seq += 1;
         let run = RunId::new("r-4qz7k2ma").unwrap();
-        self.events.push(SampleEvent::Event(RunEvent {
-            v: 1,
-            run,
-            seq: self.seq,
-            at: self.at,
-            fact,
-        }));
+        let event = RunEvent { v: 1, run, seq: self.seq, at: self.at, fact };
+        self.events.push(SampleEvent::Event(event));
         self
     }
 
@@ -232,15 +227,7 @@ impl Tape {
         took: u64,
     ) {
         self.fact(Fact::Settling { slot, class }).later(20);
-        self.fact(Fact::TaskSettled {
-            slot,
-            task: id(task),
-            title: title.into(),
-            class,
-            status,
-            reason: reason.into(),
-            retry_count: 0,
-        });
+        self.settled(slot, task, title, class, status, reason);
         if class == Class::Done {
             let commit = format!("{n}f2a91c07d1e2f3a4b5c6d7e8f9a0b1c2d3e4f5a");
             let subject = format!("build: iteration {n} - {title}");
@@ -254,6 +241,19 @@ impl Tape {
             self.fact(Fact::WorkSaved { task: id(task), name });
         }
         self.ended(slot, n, class, reason, took);
+    }
+
+    fn settled(
+        &mut self,
+        slot: SlotId,
+        task: &str,
+        title: &str,
+        class: Class,
+        status: Status,
+        reason: &str,
+    ) {
+        let (task, title, reason) = (id(task), title.into(), reason.into());
+        self.fact(Fact::TaskSettled { slot, task, title, class, status, reason, retry_count: 0 });
     }
 
     pub(crate) fn ended(&mut self, slot: SlotId, n: u32, class: Class, detail: &str, took: u64) {
@@ -374,11 +374,10 @@ fn first_two(tape: &mut Tape) {
     });
     let title = "Add the login form";
     tape.begin(0, 1, FORM, title, 1);
-    tape.says(
-        0,
-        AgentEvent::Thinking { text: "The router has no /login yet. I look at how ".into() },
-    );
-    tape.says(0, AgentEvent::Thinking { text: "/signup is built and follow it.".into() });
+    for text in ["The router has no /login yet. I look at how ", "/signup is built and follow it."]
+    {
+        tape.says(0, AgentEvent::Thinking { text: text.into() });
+    }
     tape.text(0, "I'll follow the signup page: same layout, same validation.\n\n");
     tape.tool(0, "Read", "src/routes/signup.rs");
     tape.tool(
@@ -435,15 +434,7 @@ fn question_and_limit(tape: &mut Tape) {
         question: QuestionId::new("q-5ohb2kdx").unwrap(),
         text: question.into(),
     });
-    tape.fact(Fact::TaskSettled {
-        slot: 0,
-        task: id(REMEMBER),
-        title: title.into(),
-        class: Class::Question,
-        status: Status::Waiting,
-        reason: question.into(),
-        retry_count: 0,
-    });
+    tape.settled(0, REMEMBER, title, Class::Question, Status::Waiting, question);
     tape.count(|counts| {
         counts.open -= 1;
         counts.waiting += 1;
@@ -452,21 +443,14 @@ fn question_and_limit(tape: &mut Tape) {
 
     let title = "Send a mail to reset the password";
     tape.begin(0, 5, RESET, title, 1);
-    tape.says(
-        0,
-        AgentEvent::Retrying {
-            attempt: 2,
-            delay_ms: 4000,
-            status: Some(529),
-            error: "overloaded".into(),
-        },
-    );
-    let mut end = SessionEnd::of(EndClass::UsageWindow, "You've hit your limit · resets 5am");
+    let (status, error) = (Some(529), "overloaded".into());
+    tape.says(0, AgentEvent::Retrying { attempt: 2, delay_ms: 4000, status, error });
+    let detail = "You've hit your limit · resets 5am";
+    let mut end = SessionEnd::of(EndClass::UsageWindow, detail);
     end.usage.input_tokens = 2_000;
     end.usage.cost_micro_usd = Some(4_200);
     tape.end(0, RESET, end, 8_000);
     tape.changed(0, &[]);
-    let detail = "You've hit your limit · resets 5am";
     tape.settle(0, 5, RESET, title, Class::UsageWindow, Status::Pending, detail, 9_000);
     let until = Timestamp::parse("2026-11-15T05:00:00Z").unwrap();
     tape.fact(Fact::WaitStarted {
@@ -482,14 +466,9 @@ fn crash_and_cancel(tape: &mut Tape) {
     let title = "Send a mail to reset the password";
     tape.begin(0, 5, RESET, title, 2);
     tape.text(0, "I add the mailer first.");
-    tape.end(
-        0,
-        RESET,
-        SessionEnd::of(EndClass::Crash, "ended with signal 11 and no result"),
-        21_000,
-    );
-    tape.changed(0, &["src/mail.rs"]);
     let detail = "ended with signal 11 and no result";
+    tape.end(0, RESET, SessionEnd::of(EndClass::Crash, detail), 21_000);
+    tape.changed(0, &["src/mail.rs"]);
     tape.settle(0, 5, RESET, title, Class::Crash, Status::Pending, detail, 22_000);
 
     tape.begin(0, 6, RESET, title, 3);

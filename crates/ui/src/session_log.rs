@@ -18,13 +18,11 @@ use ralph_core::time::{Timestamp, Zone};
 use ralph_core::view::{Reporter, RunView, words};
 
 use crate::line::wrap;
-use crate::plain::stream::Stream;
-use crate::style::TextStyle;
+use crate::plain::stream::{Fit, Stream};
 use crate::units::{duration, money, short_duration};
 
 const WIDTH: usize = 80;
 
-/// The iteration of a slot.
 #[derive(Debug, Default)]
 struct Block {
     began: Timestamp,
@@ -36,7 +34,6 @@ struct Block {
     text: String,
 }
 
-/// Writes the readable log.
 #[derive(Debug)]
 pub struct SessionLog<W> {
     out: W,
@@ -102,7 +99,7 @@ impl<W: Write> SessionLog<W> {
 
     fn session_ended(&mut self, slot: SlotId, report: &SessionReport) {
         let Some(block) = self.blocks.get_mut(&slot) else { return };
-        let mut lines = block.stream.end(TextStyle::PLAIN, None);
+        let mut lines = block.stream.end(Fit::PLAIN);
         block.usage = block.usage.plus(report.end.usage);
         if let Some(model) = &report.end.model {
             block.model = Some(model.clone());
@@ -119,7 +116,7 @@ impl<W: Write> SessionLog<W> {
 
     fn verified(&mut self, slot: SlotId, report: &VerifierReport) {
         let Some(block) = self.blocks.get_mut(&slot) else { return };
-        let lines = block.stream.end(TextStyle::PLAIN, None);
+        let lines = block.stream.end(Fit::PLAIN);
         block.usage = block.usage.plus(report.end.usage);
         self.say(slot, lines);
         let time = short_duration(report.duration_ms);
@@ -130,8 +127,12 @@ impl<W: Write> SessionLog<W> {
         }
         let judged = report.judged();
         self.say(slot, [format!("Verifier: {} ({time})", judged.verdict)]);
-        if judged.verdict != Verdict::Pass {
-            let digest = wrap(judged.digest.trim_end(), None);
+        self.digest(slot, judged.verdict, &judged.digest);
+    }
+
+    fn digest(&mut self, slot: SlotId, verdict: Verdict, digest: &str) {
+        if verdict != Verdict::Pass {
+            let digest = wrap(digest.trim_end(), None);
             self.say(slot, digest.into_iter().map(|line| format!("  {line}")));
         }
     }
@@ -148,10 +149,7 @@ impl<W: Write> SessionLog<W> {
             let time = short_duration(gate.duration_ms);
             let name = printable_line(&gate.name);
             self.say(slot, [format!("Gate {name}: {} ({time}{code})", gate.verdict)]);
-            if gate.verdict != Verdict::Pass {
-                let digest = wrap(gate.digest.trim_end(), None);
-                self.say(slot, digest.into_iter().map(|line| format!("  {line}")));
-            }
+            self.digest(slot, gate.verdict, &gate.digest);
         }
     }
 
@@ -262,48 +260,13 @@ impl<W: Write> Reporter for SessionLog<W> {
                 self.close(event.at);
                 self.summary();
             }
-            Fact::RunStarted { .. }
-            | Fact::Noticed { .. }
-            | Fact::PlanCounted { .. }
-            | Fact::MergesNeeded { .. }
-            | Fact::TasksLeft { .. }
-            | Fact::PlanWritten { .. }
-            | Fact::Surveying { .. }
-            | Fact::Claiming { .. }
-            | Fact::ClaimMissed { .. }
-            | Fact::SlotFreed { .. }
-            | Fact::SessionStarted { .. }
-            | Fact::CandidateMade { .. }
-            | Fact::GateStarted { .. }
-            | Fact::Queued { .. }
-            | Fact::Integrating { .. }
-            | Fact::Integrated { .. }
-            | Fact::HeadMoved { .. }
-            | Fact::Verifying { .. }
-            | Fact::Settling { .. }
-            | Fact::QuestionAsked { .. }
-            | Fact::WorkSaved { .. }
-            | Fact::WorkPutBack { .. }
-            | Fact::WorkFound { .. }
-            | Fact::WaitStarted { .. }
-            | Fact::WaitEnded { .. }
-            | Fact::ControlReceived { .. }
-            | Fact::ClaimLost { .. }
-            | Fact::PortFailed { .. }
-            | Fact::MarkerFound { .. }
-            | Fact::Anomaly { .. }
-            | Fact::StopDecided { .. }
-            | Fact::Publishing
-            | Fact::Published { .. }
-            | Fact::Watching { .. }
-            | Fact::Reviewed { .. }
-            | Fact::Unknown => {}
+            _ => {}
         }
     }
 
     fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
         let Some(block) = self.blocks.get_mut(&slot) else { return };
-        let lines = block.stream.event(event, false, TextStyle::PLAIN, None);
+        let lines = block.stream.event(event, false, Fit::PLAIN);
         self.say(slot, lines);
     }
 

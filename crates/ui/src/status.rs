@@ -20,21 +20,16 @@ use crate::units::{brief_duration, duration};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
-    /// A run is active.
     Running {
-        /// Its process id.
         pid: u32,
     },
-    /// No run is active.
     Stopped,
     /// The last run was interrupted; the next one continues it.
     Interrupted,
 }
 
-/// A task that waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WaitingTask {
-    /// The task.
     pub task: TaskId,
     /// Why it waits; may be empty.
     pub reason: String,
@@ -43,22 +38,17 @@ pub struct WaitingTask {
 /// A branch with a worktree of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LaneStatus {
-    /// The branch.
     pub branch: String,
-    /// Whether a run is active there.
     #[serde(flatten)]
     pub state: State,
     /// The name of the outcome of the last run there.
     pub outcome: Option<String>,
     /// Iterations that it counted.
     pub iterations: u32,
-    /// Tasks that are done.
     pub done: u64,
-    /// All tasks of the branch.
     pub total: u64,
     /// Millionths of a dollar that the run cost, where that is known.
     pub cost_micro_usd: Option<u64>,
-    /// The last error.
     pub last_error: Option<String>,
     /// How soon the run stops, if it was cancelled.
     pub cancel: Option<Cancel>,
@@ -67,25 +57,19 @@ pub struct LaneStatus {
 /// Everything on the page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StatusPage {
-    /// Whether a run is active here.
     #[serde(flatten)]
     pub state: State,
     /// The run, or the last one.
     pub run: Option<RunView>,
-    /// The plan.
     pub counts: Counts,
     /// Estimated time and cost of the remaining tasks.
     pub forecast: Option<Forecast>,
-    /// The level of the sandbox.
     pub level: Option<String>,
-    /// Every open question.
     pub questions: Vec<QuestionView>,
     /// Tasks that wait for the user without a question, and why.
     pub waiting: Vec<WaitingTask>,
-    /// Branches with worktrees of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<LaneStatus>,
-    /// The last error.
     pub last_error: Option<String>,
     /// The newest commits, the newest first.
     pub commits: Vec<CommitView>,
@@ -97,7 +81,6 @@ pub struct StatusPage {
 }
 
 impl StatusPage {
-    /// The page as text.
     pub fn text(&self, style: TextStyle) -> String {
         let mut lines = self.first_lines(style);
         let mut say =
@@ -131,8 +114,16 @@ impl StatusPage {
             lines.extend(field("last error", Meaning::Bad, error, style));
         }
         self.lanes(&mut lines, style);
-        self.questions(&mut lines, style);
-        self.waiting(&mut lines, style);
+        let questions = self.questions.iter().map(|asked| {
+            let command = format!("ralph answer {} \"…\"", asked.id);
+            (&asked.task, "  asks", asked.text.as_str(), command)
+        });
+        lines.extend(waiting("Questions", questions, style));
+        let tasks = self.waiting.iter().map(|waits| {
+            let command = format!("ralph task show {}", waits.task);
+            (&waits.task, "", waits.reason.as_str(), command)
+        });
+        lines.extend(waiting("Waiting for you", tasks, style));
         if !self.commits.is_empty() {
             lines.extend([String::new(), style.paint(Meaning::Heading, "Recent commits")]);
             for commit in &self.commits {
@@ -267,10 +258,7 @@ impl StatusPage {
         for lane in &self.lanes {
             let (meaning, state) = word(lane);
             let cost = lane.cost_micro_usd.map(|cost| format!(", {}", money(cost)));
-            let iterations = match lane.iterations {
-                1 => "1 iteration".to_owned(),
-                many => format!("{many} iterations"),
-            };
+            let iterations = words::count(u64::from(lane.iterations), "iteration");
             let line = TextLine::new().plain("  ").add(Meaning::Name, &lane.branch);
             let line = line.plain(gap(name, &lane.branch)).add(meaning, &state);
             let line = line.plain(format!(
@@ -286,34 +274,22 @@ impl StatusPage {
             }
         }
     }
+}
 
-    fn waiting(&self, lines: &mut Vec<String>, style: TextStyle) {
-        if self.waiting.is_empty() {
-            return;
-        }
-        lines.extend([String::new(), style.paint(Meaning::Heading, "Waiting for you")]);
-        for waiting in &self.waiting {
-            let name = TextLine::new().plain("  ").add(Meaning::Name, waiting.task.as_str());
-            lines.push(name.show(style));
-            lines.extend(paragraph(4, None, &waiting.reason, style));
-            let command = format!("    ralph task show {}", waiting.task);
-            lines.push(TextLine::new().add(Meaning::Tool, command).show(style));
-        }
+/// What waits for you: each task with its text and the command to type.
+fn waiting<'a>(
+    heading: &str,
+    rows: impl Iterator<Item = (&'a TaskId, &'a str, &'a str, String)>,
+    style: TextStyle,
+) -> Vec<String> {
+    let mut lines = vec![String::new(), style.paint(Meaning::Heading, heading)];
+    for (task, does, text, command) in rows {
+        let name = TextLine::new().plain("  ").add(Meaning::Name, task.as_str());
+        lines.push(name.plain(does).show(style));
+        lines.extend(paragraph(4, None, text, style));
+        lines.push(TextLine::new().add(Meaning::Tool, format!("    {command}")).show(style));
     }
-
-    fn questions(&self, lines: &mut Vec<String>, style: TextStyle) {
-        if self.questions.is_empty() {
-            return;
-        }
-        lines.extend([String::new(), style.paint(Meaning::Heading, "Questions")]);
-        for question in &self.questions {
-            let name = TextLine::new().plain("  ").add(Meaning::Name, question.task.as_str());
-            lines.push(name.plain("  asks").show(style));
-            lines.extend(paragraph(4, None, &question.text, style));
-            let command = format!("    ralph answer {} \"…\"", question.id);
-            lines.push(TextLine::new().add(Meaning::Tool, command).show(style));
-        }
-    }
+    if lines.len() == 2 { vec![] } else { lines }
 }
 
 /// What a slot does, in a sentence.

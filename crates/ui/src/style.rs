@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
+use ralph_core::records::Verdict;
 use ralph_core::task::ShownStatus;
 
 /// What a piece of text means.
@@ -18,22 +19,15 @@ pub enum Meaning {
     Active,
     /// A command to type, or a name.
     Name,
-    /// A detail.
     Faint,
-    /// A heading.
     Heading,
-    /// An agent's thinking.
     Thinking,
-    /// An agent's text.
     Speech,
-    /// A model.
     Model,
-    /// A tool that an agent calls.
     Tool,
 }
 
 impl Meaning {
-    /// The meaning of a status.
     pub const fn of(status: ShownStatus) -> Option<Self> {
         match status {
             ShownStatus::Open => None,
@@ -42,6 +36,14 @@ impl Meaning {
             ShownStatus::Waiting => Some(Self::Warning),
             ShownStatus::Done => Some(Self::Good),
             ShownStatus::Failed => Some(Self::Bad),
+        }
+    }
+
+    pub const fn of_verdict(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Pass => Self::Good,
+            Verdict::Fail => Self::Bad,
+            Verdict::Ungated | Verdict::Unchanged | Verdict::Unclaimed => Self::Warning,
         }
     }
 
@@ -63,7 +65,6 @@ impl Meaning {
 /// Whether text is colored, and how wide it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextStyle {
-    /// Colors or none.
     pub color: bool,
     /// The width of the terminal; `None` when it is not one, and then nothing is cut.
     pub width: Option<usize>,
@@ -96,9 +97,9 @@ impl TextStyle {
         }
     }
 
-    /// The text in the color of its meaning.
-    pub fn paint(self, meaning: Meaning, text: impl Display) -> String {
-        let style = meaning.style();
+    /// The text in the color of its meaning, if it has one.
+    pub fn paint(self, meaning: impl Into<Option<Meaning>>, text: impl Display) -> String {
+        let style = meaning.into().map_or(Style::new(), Meaning::style);
         match self.color && style != Style::new() {
             true => format!("{style}{text}{style:#}"),
             false => text.to_string(),

@@ -19,29 +19,29 @@ pub(crate) struct ExportArgs {
 
 pub(crate) fn cmd_export(args: &ExportArgs, context: &mut Context<'_>) -> Done {
     let format = format_named(&args.format)?;
-    let writer = format.writer().ok_or_else(|| {
+    let render = format.render.ok_or_else(|| {
         let written: Vec<&str> = FORMATS
             .iter()
-            .filter(|format| format.writer().is_some())
-            .map(|format| format.name())
+            .filter(|format| format.render.is_some())
+            .map(|format| format.name)
             .collect();
-        CliError::usage(format!("ralph imports {}, but does not export to it", format.name()))
+        CliError::usage(format!("ralph imports {}, but does not export to it", format.name))
             .hint(format!("use one of: {}", written.join(", ")))
     })?;
     let tasks = context.reader()?.list(&Filter { deleted_too: true, ..Filter::default() })?;
-    let rendered = writer.render(&tasks);
+    let rendered = render(&tasks);
     context.out.data(&rendered.text)?;
     context.out.finish()?;
     for sentence in &rendered.not_kept {
-        context.out.warning(format!("not kept in {}: {sentence}", format.name()));
+        context.out.warning(format!("not kept in {}: {sentence}", format.name));
     }
     Ok(())
 }
 
 /// The format of that name.
-pub(super) fn format_named(name: &str) -> Result<&'static dyn PlanFormat, CliError> {
-    FORMATS.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
-        let known: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+pub(super) fn format_named(name: &str) -> Result<&'static PlanFormat, CliError> {
+    FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
+        let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
         CliError::usage(format!("unknown format {name:?}"))
             .hint(format!("use one of: {}", known.join(", ")))
     })

@@ -57,7 +57,7 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
     if let Some(prefix) = &args.prefix {
         put_before_ids(&mut plan, prefix)?;
     }
-    if format.has_local_ids() {
+    if format.has_local_ids {
         let list = if let [list] = &files[..] { list } else { &file };
         refuse_ids_of_another_list(&mut plan, format, list, args, context)?;
     }
@@ -81,25 +81,25 @@ fn read_list(
     path: &Path,
     files: &[PathBuf],
     format: Option<&str>,
-) -> Result<(Plan, &'static dyn PlanFormat), CliError> {
+) -> Result<(Plan, &'static PlanFormat), CliError> {
     let named = format.map(super::export::format_named).transpose()?;
-    let mut whole: Option<(Plan, &'static dyn PlanFormat)> = None;
+    let mut whole: Option<(Plan, &'static PlanFormat)> = None;
     for file in files {
         let text = read_plan(file)?;
         let found = match named {
             Some(format) => format,
             None => recognised(file, &text)?,
         };
-        let mut plan = found.parse(&text).map_err(|error| at_line(file, &text, &error))?;
+        let mut plan = (found.parse)(&text).map_err(|error| at_line(file, &text, &error))?;
         plan.warnings.iter_mut().for_each(|text| *text = format!("{}: {text}", shown(file)));
         match &mut whole {
             None => whole = Some((plan, found)),
-            Some((_, first)) if first.name() != found.name() => {
+            Some((_, first)) if first.name != found.name => {
                 return Err(CliError::failed(format!(
                     "{} holds lists of different tools: {} and {}",
                     path.display(),
-                    first.name(),
-                    found.name()
+                    first.name,
+                    found.name
                 ))
                 .hint("import one file at a time: ralph import FILE"));
             }
@@ -137,7 +137,7 @@ fn put_before_ids(plan: &mut Plan, prefix: &str) -> Done {
 /// another task: T001 is in every feature of spec-kit.
 fn refuse_ids_of_another_list(
     plan: &mut Plan,
-    format: &dyn PlanFormat,
+    format: &PlanFormat,
     file: &Path,
     args: &ImportArgs,
     context: &mut Context<'_>,
@@ -149,7 +149,7 @@ fn refuse_ids_of_another_list(
     let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let root = std::fs::canonicalize(&root).unwrap_or(root);
     let source =
-        format!("{}:{}", format.name(), real.strip_prefix(&root).unwrap_or(&real).display());
+        format!("{}:{}", format.name, real.strip_prefix(&root).unwrap_or(&real).display());
     let source = label("reference", &source).unwrap_or_default();
     let mut store = context.reader()?;
     for task in &mut plan.tasks {
@@ -210,13 +210,13 @@ fn still_open(dropped: &[TaskId], store: &mut dyn Store) -> Result<Vec<TaskId>, 
     Ok(open)
 }
 
-fn print_not_kept(plan: &Plan, format: &dyn PlanFormat, context: &mut Context<'_>) -> Done {
+fn print_not_kept(plan: &Plan, format: &PlanFormat, context: &mut Context<'_>) -> Done {
     context.out.finish()?;
     for warning in &plan.warnings {
         context.out.warning(warning);
     }
     for sentence in &plan.not_kept {
-        context.out.warning(format!("not kept from {}: {sentence}", format.name()));
+        context.out.warning(format!("not kept from {}: {sentence}", format.name));
     }
     Ok(())
 }
@@ -257,10 +257,10 @@ pub(super) fn read_plan(file: &Path) -> Result<String, CliError> {
     })
 }
 
-fn recognised(file: &Path, text: &str) -> Result<&'static dyn PlanFormat, CliError> {
+fn recognised(file: &Path, text: &str) -> Result<&'static PlanFormat, CliError> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     recognized(&name, text).ok_or_else(|| {
-        let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+        let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
         CliError::failed(format!("{} is in an unknown format", file.display()))
             .hint(format!("name the format: --format {}", names.join("|")))
     })

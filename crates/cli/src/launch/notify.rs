@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use ralph_core::run::Notice;
-use ralph_core::view::{NotificationKind, NotificationRules, Reporter};
+use ralph_core::view::{NotificationRules, Reporter};
 use ralph_engine::host::host;
 use ralph_engine::notify::{Channel, ChannelContext, Notifier, Warn};
 use ralph_engine::project::Project;
@@ -119,7 +119,7 @@ pub(super) fn notifier(
     if channels.is_empty() {
         return Ok(None);
     }
-    let on = config.get(key::NOTIFY_ON).into_iter().filter_map(NotificationKind::named);
+    let on = config.get(key::NOTIFY_ON).into_iter().filter_map(|word| word.parse().ok());
     let name = project.root.file_name().unwrap_or_default().to_string_lossy();
     let place = ChannelContext {
         root: project.root.clone(),

@@ -113,8 +113,8 @@ fn list(root: &Path, name: &str) -> Option<Suggestion> {
 fn read_list(name: &str, text: &str) -> Option<(&'static str, Plan)> {
     let file_name = name.rsplit('/').next().unwrap_or(name);
     let format = recognized(file_name, text)?;
-    let plan = format.parse(text).ok()?;
-    Some((format.name(), plan)).filter(|(_, plan)| !plan.tasks.is_empty())
+    let plan = (format.parse)(text).ok()?;
+    Some((format.name, plan)).filter(|(_, plan)| !plan.tasks.is_empty())
 }
 
 fn open_tasks(plan: &Plan) -> usize {
@@ -155,13 +155,13 @@ pub(super) fn refuse_list_of_another_tool(plan: &PlanFile) -> Result<(), CliErro
 pub(super) fn numbered_list(name: &str, text: &str) -> Option<String> {
     let file_name = name.rsplit('/').next().unwrap_or(name);
     let format = recognized(file_name, text)?;
-    if !matches!(format.name(), "spec-kit" | "openspec") {
+    if !matches!(format.name, "spec-kit" | "openspec") {
         return None;
     }
     Some(format!(
         "{name} is a task list in the format {}; ralph works through its checkboxes in order. To keep its ids and \
          its parallel tasks, import it: ralph import {}",
-        format.name(),
+        format.name,
         quoted(Path::new(name))
     ))
 }

@@ -9,36 +9,26 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum ProcessEnd {
-    /// It exited by itself.
     Exited {
-        /// With this code.
         code: i32,
     },
     /// A signal that ralph did not send killed it.
     Signalled {
-        /// The number.
         signal: i32,
     },
-    /// It ran longer than the session timeout.
     TimedOut {
-        /// After so many milliseconds.
         after_ms: u64,
     },
     /// It printed nothing for too long.
     Silent {
-        /// For so many milliseconds.
         after_ms: u64,
     },
     /// It printed its result but did not exit. The result counts.
     Lingered {
-        /// So many milliseconds after the result.
         after_ms: u64,
     },
-    /// ralph stopped it on request.
     Stopped,
-    /// It never ran.
     NotStarted {
-        /// What the system said.
         error: String,
     },
 }
@@ -51,15 +41,12 @@ pub enum EndClass {
     Completed,
     /// It died, or ended without a result.
     Crash,
-    /// The total timeout.
     Timeout,
-    /// The silence watchdog.
     Silence,
     /// It exited with 0 and printed nothing.
     Empty,
     /// Its output is not what this agent prints.
     Malformed,
-    /// The model refused.
     Refusal,
     /// The agent's own limit of turns, output or money.
     MaxTurns,
@@ -73,34 +60,26 @@ pub enum EndClass {
     UsageWindow,
     /// The provider is overloaded or failing.
     Overload,
-    /// No connection.
     Network,
-    /// Not logged in.
     Auth,
     /// Logged in, and the account may not do this.
     Forbidden,
     /// No money or no plan.
     Billing,
-    /// There is no such model.
     UnknownModel,
-    /// The agent could not be started.
     NotStarted,
-    /// The user stopped it.
     Cancelled,
     /// Another agent has the task now.
     ClaimLost,
 }
 
-/// The end of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionEnd {
-    /// The kind of end.
     pub class: EndClass,
     /// The final text of the assistant; empty unless the class is `Completed`.
     pub text: String,
     /// What happened, in a sentence for the user; may be empty.
     pub detail: String,
-    /// What it used.
     pub usage: Usage,
     /// The model that answered, where the agent reports it.
     pub model: Option<String>,

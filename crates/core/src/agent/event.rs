@@ -7,85 +7,62 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum AgentEvent {
-    /// The session has started.
     Started {
-        /// The model it says it uses.
         model: Option<String>,
-        /// The version of the agent.
         version: Option<String>,
     },
     /// A message of the agent begins, by this model.
     Message {
-        /// The model.
         model: String,
         /// What the session used so far, as far as the agent reports it before its result.
         #[serde(default)]
         usage: Usage,
     },
-    /// Text of the agent.
     Text {
-        /// The text.
         text: String,
     },
-    /// Thinking of the agent.
     Thinking {
-        /// The thoughts.
         text: String,
     },
-    /// A tool is called.
     ToolStarted {
         /// The id of the call, where it has one.
         id: String,
-        /// The tool.
         name: String,
         /// What it is called with, on one line.
         input: String,
     },
-    /// A tool has ended.
     ToolEnded {
         /// The id of the call, where it has one.
         id: String,
-        /// It failed.
         is_error: bool,
-        /// What it returned.
         text: String,
     },
-    /// A tool was denied.
     Denied {
-        /// The tool.
         tool: String,
     },
     /// The agent waits and retries its request by itself.
     Retrying {
-        /// Which try this was.
         attempt: u32,
-        /// How long it waits.
         delay_ms: u64,
         /// The HTTP status, where there was an answer.
         status: Option<u16>,
-        /// The agent's word for the error.
         error: String,
     },
-    /// The session printed its result.
     Result {
         /// How long the session says it took.
         duration_ms: Option<u64>,
-        /// What it used so far.
         usage: Usage,
     },
     /// An event that this version does not know. It is ignored.
     Unknown {
-        /// Its type.
         kind: String,
     },
 }
 
-/// What a session used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens read, cached ones too.
     pub input_tokens: u64,
-    /// Tokens written.
     pub output_tokens: u64,
     /// Millionths of a dollar, as the agent reports it; `None` when it reports no price.
     pub cost_micro_usd: Option<u64>,

@@ -14,7 +14,6 @@ pub(super) fn plain_letters(text: &str) -> String {
 /// A line that has a tag which is nearly one of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NearMiss<'a> {
-    /// The line.
     pub(super) line: &'a str,
     /// Its letters are others; else only its spelling differs (case, blanks, escapes).
     pub(super) other_letters: bool,
@@ -29,22 +28,16 @@ pub(super) fn near_misses(text: &str) -> Vec<NearMiss<'_>> {
         if line.is_ascii() && !line.contains(['<', '&']) {
             continue;
         }
-        if marks(line) == marks_of(&plain_spelling(&plain_letters(line))) {
-            continue;
+        let plain = marks(&plain_spelling(&plain_letters(line)));
+        if marks(line) != plain {
+            found.push(NearMiss { line, other_letters: marks(&plain_spelling(line)) != plain });
         }
-        let other_letters =
-            marks_of(&plain_spelling(line)) != marks_of(&plain_spelling(&plain_letters(line)));
-        found.push(NearMiss { line, other_letters });
     }
     found
 }
 
 /// How many exact tags a line has.
 fn marks(line: &str) -> usize {
-    marks_of(line)
-}
-
-fn marks_of(line: &str) -> usize {
     let begins = line.match_indices('<').map(|(at, _)| &line[at + 1..]);
     begins.filter(|rest| is_mark(rest)).count()
 }
@@ -76,6 +69,12 @@ fn plain_spelling(line: &str) -> String {
     plain
 }
 
+/// Characters of ASCII, each followed by those that look like it.
+const LOOKS: &str = "\
+    aаɑα bЬƄ cсϲⅽ dԁⅾ eеҽ℮ fſ gɡց hһհ iіıιⅰᎥ jјϳ kкκ lⅼӏӀǀ mмⅿ nпո oоοօσ pрρ qԛզ rгᴦ sѕꜱ tтτ \
+    uυս vνѵⅴ wԝωѡ xхχⅹ yуγү zᴢ AАΑ BВΒ CСϹ EЕΕ HНΗ IІΙ KКΚ MМΜ NΝ OОΟ PРΡ SЅ TТΤ XХΧ YУΥ ZΖ \
+    3З <‹〈\u{2329}⟨《⟪❮❬˂ᐸ≺« >›〉\u{232a}⟩》⟫❯❭˃ᐳ≻» /⁄∕⧸╱";
+
 fn plain_letter(c: char) -> Option<char> {
     if c.is_ascii() {
         return Some(c);
@@ -93,13 +92,6 @@ fn plain_letter(c: char) -> Option<char> {
         | '\u{feff}'
         | '\u{e0000}'..='\u{e0fff}' => return None,
         '\u{2010}'..='\u{2015}' | '\u{2043}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => '-',
-        '‹' | '〈' | '\u{2329}' | '⟨' | '《' | '⟪' | '❮' | '❬' | '˂' | 'ᐸ' | '≺' | '«' => {
-            '<'
-        }
-        '›' | '〉' | '\u{232a}' | '⟩' | '》' | '⟫' | '❯' | '❭' | '˃' | 'ᐳ' | '≻' | '»' => {
-            '>'
-        }
-        '⁄' | '∕' | '⧸' | '╱' => '/',
         // Full-width forms of ASCII.
         '\u{ff01}'..='\u{ff5e}' => ascii(code - 0xff01 + 0x21),
         // Mathematical letters: alphabets of 52, one after the other; then digits.
@@ -108,51 +100,11 @@ fn plain_letter(c: char) -> Option<char> {
             small => ascii(u32::from(b'a') + small - 26),
         },
         '\u{1d7ce}'..='\u{1d7ff}' => ascii(u32::from(b'0') + (code - 0x1d7ce) % 10),
-        'а' | 'ɑ' | 'α' => 'a',
-        'Ь' | 'Ƅ' => 'b',
-        'с' | 'ϲ' | 'ⅽ' => 'c',
-        'ԁ' | 'ⅾ' => 'd',
-        'е' | 'ҽ' | '℮' => 'e',
-        'ſ' => 'f',
-        'ɡ' | 'ց' => 'g',
-        'һ' | 'հ' => 'h',
-        'і' | 'ı' | 'ι' | 'ⅰ' | 'Ꭵ' => 'i',
-        'ј' | 'ϳ' => 'j',
-        'к' | 'κ' => 'k',
-        'ⅼ' | 'ӏ' | 'Ӏ' | 'ǀ' => 'l',
-        'м' | 'ⅿ' => 'm',
-        'п' | 'ո' => 'n',
-        'о' | 'ο' | 'օ' | 'σ' => 'o',
-        'р' | 'ρ' => 'p',
-        'ԛ' | 'զ' => 'q',
-        'г' | 'ᴦ' => 'r',
-        'ѕ' | 'ꜱ' => 's',
-        'т' | 'τ' => 't',
-        'υ' | 'ս' => 'u',
-        'ν' | 'ѵ' | 'ⅴ' => 'v',
-        'ԝ' | 'ω' | 'ѡ' => 'w',
-        'х' | 'χ' | 'ⅹ' => 'x',
-        'у' | 'γ' | 'ү' => 'y',
-        'ᴢ' => 'z',
-        'А' | 'Α' => 'A',
-        'В' | 'Β' => 'B',
-        'С' | 'Ϲ' => 'C',
-        'Е' | 'Ε' => 'E',
-        'Н' | 'Η' => 'H',
-        'І' | 'Ι' => 'I',
-        'К' | 'Κ' => 'K',
-        'М' | 'Μ' => 'M',
-        'Ν' => 'N',
-        'О' | 'Ο' => 'O',
-        'Р' | 'Ρ' => 'P',
-        'Ѕ' => 'S',
-        'Т' | 'Τ' => 'T',
-        'Х' | 'Χ' => 'X',
-        'У' | 'Υ' => 'Y',
-        'Ζ' => 'Z',
-        'З' => '3',
         c if c.is_whitespace() => ' ',
-        c => c,
+        c => {
+            let row = LOOKS.find(c).and_then(|at| LOOKS[..at].rsplit(' ').next());
+            row.and_then(|row| row.chars().next()).unwrap_or(c)
+        }
     })
 }
 

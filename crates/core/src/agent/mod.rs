@@ -9,4 +9,4 @@ mod tags;
 
 pub use end::{EndClass, ProcessEnd, SessionEnd};
 pub use event::{AgentEvent, Usage};
-pub use signal::{Ignored, InCode, Request, Signals, Tier, UnknownTier, Verdict, WhyIgnored};
+pub use signal::{Ignored, InCode, Request, Signals, Tier, Verdict, WhyIgnored};

@@ -1,11 +1,9 @@
 //! The signals in the final text of a session. Every signal is a request: the loop checks it.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use super::look_alike::{near_misses, plain_letters};
-use super::tags::{Tag, only_tag, tags};
+use super::tags::{Tag, only_tag, tags, unquoted};
 
 /// The most characters of a question, a reason or an id that are kept.
 const MAX_CHARS: usize = 4_000;
@@ -15,31 +13,19 @@ const MAX_SHOWN: usize = 200;
 /// How much of a verifier's text replaces a missing reason, in characters.
 const MAX_REASON: usize = 1_500;
 
-/// The three sizes of model, by the names that the first agent gave them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Tier {
-    /// Small.
-    Haiku,
-    /// Middle.
-    Sonnet,
-    /// Large.
-    Opus,
+words! {
+    /// The three sizes of model, the smallest first, by the names that the first agent gave them.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Tier {
+        #[default]
+        Haiku = "haiku",
+        Sonnet = "sonnet",
+        Opus = "opus",
+    }
 }
 
 impl Tier {
-    /// All of them, the smallest first.
-    pub const ALL: [Self; 3] = [Self::Haiku, Self::Sonnet, Self::Opus];
-
-    /// The word for it in signals and settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Haiku => "haiku",
-            Self::Sonnet => "sonnet",
-            Self::Opus => "opus",
-        }
-    }
-
     /// The word for it whatever the agent.
     pub const fn size(self) -> &'static str {
         match self {
@@ -51,20 +37,7 @@ impl Tier {
 
     /// The tier that a setting calls so, by its size or by Claude's name for it.
     pub fn in_settings(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tier| tier.name() == word || tier.size() == word)
-    }
-}
-
-/// A word that is not a tier.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not one of haiku, sonnet and opus")]
-pub struct UnknownTier(pub String);
-
-impl FromStr for Tier {
-    type Err = UnknownTier;
-    fn from_str(text: &str) -> Result<Self, UnknownTier> {
-        let found = Self::ALL.into_iter().find(|tier| tier.name() == text);
-        found.ok_or_else(|| UnknownTier(text.to_owned()))
+        Self::ALL.into_iter().find(|tier| tier.as_str() == word || tier.size() == word)
     }
 }
 
@@ -96,12 +69,10 @@ pub struct Signals {
 pub struct InCode {
     /// It is `<task-failed>`, else `<task-done>`.
     pub failed: bool,
-    /// The task that it names.
     pub id: String,
 }
 
 impl InCode {
-    /// As it is written.
     pub fn text(&self) -> String {
         let tag = if self.failed { "task-failed" } else { "task-done" };
         format!("<{tag}>{}</{tag}>", self.id)
@@ -111,38 +82,26 @@ impl InCode {
 /// Something that looks like a signal and does not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ignored {
-    /// The text.
     pub text: String,
-    /// Why it does not count.
     pub why: WhyIgnored,
 }
 
-/// Why a text that looks like a signal does not count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WhyIgnored {
-    /// It stands in code or in a quoted line.
-    Quoted,
-    /// It has letters that only look like those of a signal or of the task's id.
-    LookAlike,
-    /// Its case, blanks or brackets are not those of a signal.
-    Misspelled,
-}
-
-impl WhyIgnored {
-    /// In a few words that follow the text.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Quoted => "is in code or a quotation",
-            Self::LookAlike => "has look-alike characters",
-            Self::Misspelled => "is not spelled exactly like a signal",
-        }
+words! {
+    /// Why a text that looks like a signal does not count, in a few words that follow the text.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum WhyIgnored {
+        Quoted = "is in code or a quotation",
+        /// Like those of a signal, or of the task's id.
+        LookAlike = "has look-alike characters",
+        /// Its case, blanks or brackets.
+        Misspelled = "is not spelled exactly like a signal",
     }
 }
 
 impl std::fmt::Display for Ignored {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.text, self.why.words())
+        write!(f, "{} {}", self.text, self.why)
     }
 }
 
@@ -162,12 +121,12 @@ impl Signals {
                 Tag::TaskFailed => true,
                 _ => return None,
             };
-            let id = bare(last.content);
+            let id = unquoted(last.content);
             (!id.is_empty()).then(|| InCode { failed, id: bounded(id) })
         });
         for quoted in &found.quoted {
             let of_verifier = matches!(quoted.tag, Tag::VerifyFail | Tag::VerifyPass);
-            if !of_verifier && !bare(quoted.content).is_empty() {
+            if !of_verifier && !unquoted(quoted.content).is_empty() {
                 signals.ignore(quoted.whole, WhyIgnored::Quoted);
             }
         }
@@ -183,7 +142,7 @@ impl Signals {
                 continue;
             }
             let content = || bounded(found.content);
-            let id = || Some(bounded(bare(found.content))).filter(|id| !id.is_empty());
+            let id = || Some(bounded(unquoted(found.content))).filter(|id| !id.is_empty());
             match found.tag {
                 Tag::TaskDone => signals.done.extend(id()),
                 Tag::TaskFailed => signals.failed.extend(id()),
@@ -234,7 +193,7 @@ impl Signals {
     pub fn ignored_for(&self, assigned: &[&str]) -> Vec<Ignored> {
         let accepted = |text: &str| {
             only_tag(text).is_some_and(|tag| {
-                let is = |id: &&&str| **id == bare(tag.content);
+                let is = |id: &&&str| **id == unquoted(tag.content);
                 let id = assigned.iter().find(is);
                 match tag.tag {
                     Tag::TaskDone => id.is_some_and(|id| self.names_done(id)),
@@ -242,7 +201,7 @@ impl Signals {
                     Tag::Promise => self.promises(tag.content),
                     Tag::Question => self.question.as_deref() == Some(tag.content),
                     Tag::Reason => self.reason.as_deref() == Some(tag.content),
-                    Tag::NextModel => self.next_model.map(Tier::name) == Some(tag.content),
+                    Tag::NextModel => self.next_model.map(Tier::as_str) == Some(tag.content),
                     Tag::VerifyFail | Tag::VerifyPass => true,
                 }
             })
@@ -294,14 +253,12 @@ pub enum Request<'a> {
     Done,
     /// Fail the task.
     Failed {
-        /// The reason, where given.
         reason: Option<&'a str>,
     },
     /// Wait for the user to answer.
     Ask(&'a str),
     /// Only another task was named.
     Other(&'a str),
-    /// No request.
     Nothing,
 }
 
@@ -368,11 +325,6 @@ fn is_pass(line: &str) -> bool {
     let ticks = line.bytes().take_while(|byte| *byte == b'`').count();
     let bare = line.get(ticks..line.len().saturating_sub(ticks)).unwrap_or_default();
     line.ends_with(&"`".repeat(ticks)) && bare.trim() == "<verify-pass/>"
-}
-
-/// An id without the backticks and blanks around it.
-fn bare(id: &str) -> &str {
-    id.trim_matches(|c: char| c == '`' || c.is_whitespace())
 }
 
 /// Not one of them, but it looks like one.

@@ -4,6 +4,8 @@
 //! (within one line) or a line that begins with `>`. Tags are exact: no attributes, no spaces, small
 //! letters.
 
+use crate::plan::markdown::Fence;
+
 /// A tag that has a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
@@ -46,7 +48,6 @@ pub(super) struct TagMatch<'a> {
     end: usize,
 }
 
-/// What a text holds.
 pub(super) struct Tags<'a> {
     /// The tags outside of quotations that are closed, in the order of their ends. An end belongs to the
     /// nearest beginning before it, so that a tag which is only mentioned swallows nothing.
@@ -58,7 +59,6 @@ pub(super) struct Tags<'a> {
     pub(super) last_quoted: Option<&'a str>,
 }
 
-/// Reads the text.
 pub(super) fn tags(text: &str) -> Tags<'_> {
     let (mut plain, mut quoted): (Vec<TagMatch<'_>>, Vec<TagMatch<'_>>) = (Vec::new(), Vec::new());
     let mut open = [None; Tag::ALL.len()];
@@ -125,7 +125,6 @@ pub(super) fn only_tag(line: &str) -> Option<TagMatch<'_>> {
     (first.start == 0 && first.end == line.len()).then_some(first)
 }
 
-/// The names of all tags.
 pub(super) fn mark_names() -> impl Iterator<Item = &'static str> {
     Tag::ALL.into_iter().map(|(name, _)| name)
 }
@@ -179,33 +178,29 @@ fn without_those_in_prose(mut found: Vec<TagMatch<'_>>) -> Vec<TagMatch<'_>> {
 /// Calls `each` with the bounds of every part of the text, and whether it is a quotation. No part that is
 /// none is longer than a line. Returns the last line that is not blank, where that is a quotation.
 fn parts(text: &str, mut each: impl FnMut(usize, usize, bool)) -> Option<&str> {
-    let mut fence: Option<(u8, usize)> = None;
+    let mut fence: Option<Fence> = None;
     let (mut at, mut fenced_from) = (0, 0);
     let mut last = None;
     for line in text.split_inclusive('\n') {
         let (start, words) = (at, line.trim());
         at += line.len();
-        match (fence, run(words)) {
-            (Some((mark, long)), Some((found, length)))
-                if mark == found && length >= long && words.len() == length =>
-            {
+        match (fence, Fence::opened(words)) {
+            (Some(open), _) if open.is_closed_by(words) => {
                 each(fenced_from, start, true);
                 fence = None;
             }
             (Some(_), _) if words.is_empty() => {}
             (Some(_), _) => last = Some(unquoted(words)),
-            (None, Some((mark, length)))
-                if length >= 3 && (mark == b'~' || !words[length..].contains('`')) =>
-            {
-                fence = Some((mark, length));
+            (None, opened @ Some(_)) => {
+                fence = opened;
                 fenced_from = at;
                 last = None;
             }
-            (None, _) if words.starts_with('>') => {
+            (None, None) if words.starts_with('>') => {
                 each(start, at, true);
                 last = Some(unquoted(words.trim_start_matches(['>', ' '])));
             }
-            (None, _) => {
+            (None, None) => {
                 if !words.is_empty() {
                     last =
                         (words.starts_with('`') && words.ends_with('`')).then(|| unquoted(words));
@@ -223,14 +218,8 @@ fn parts(text: &str, mut each: impl FnMut(usize, usize, bool)) -> Option<&str> {
 }
 
 /// The line without backticks and blanks around it.
-fn unquoted(line: &str) -> &str {
+pub(super) fn unquoted(line: &str) -> &str {
     line.trim_matches(|c: char| c == '`' || c.is_whitespace())
-}
-
-/// The run of backticks or tildes that a line begins with.
-fn run(words: &str) -> Option<(u8, usize)> {
-    let mark = words.bytes().next().filter(|mark| matches!(mark, b'`' | b'~'))?;
-    Some((mark, words.bytes().take_while(|byte| *byte == mark).count()))
 }
 
 /// Inline code lies between two runs of equally many backticks; a run without a partner is text.

@@ -16,23 +16,18 @@ pub struct AttemptContext {
     pub plan_file: Option<String>,
     /// The branch of the task, where the plan has branches.
     pub branch: Option<BranchWork>,
-    /// The parent task.
     pub parent: Option<ParentTask>,
     /// The finished tasks that it depends on, oldest first.
     pub blockers: Vec<FinishedBlocker>,
     /// How many finished blockers were left out of `blockers`.
     pub more_blockers: usize,
-    /// The feature's specification.
     pub spec: Option<Document>,
-    /// The feature's plan.
     pub plan: Option<Document>,
     /// Present when the task was returned for retry at least once.
     pub retry: Option<RetryInfo>,
-    /// Problems with the signals of the last session.
     pub signal: Option<SignalInfo>,
     /// The user's answers to earlier questions, oldest first.
     pub answers: Vec<AnsweredQuestion>,
-    /// The gates that failed on the last attempt.
     pub failures: Vec<GateFailure>,
     /// How the last few sessions on the task ended, oldest first.
     pub earlier: Vec<EarlierAttempt>,
@@ -47,46 +42,35 @@ pub struct AttemptContext {
 /// A branch that becomes one pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BranchWork {
-    /// Its name.
     pub name: String,
     /// What it is for; may be empty.
     pub goal: String,
 }
 
-/// The task of this attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssignedTask {
     /// Its id, which the agent writes into signals.
     pub id: TaskId,
-    /// What to do, in one line.
     pub title: String,
     /// What to do, in detail; may be empty.
     pub description: String,
-    /// The steps.
     pub steps: Vec<String>,
-    /// The user's own grouping.
     pub category: Option<String>,
-    /// The specification it comes from.
     pub spec: Option<String>,
     /// Where else it is known.
     pub reference: Option<String>,
 }
 
-/// The parent task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParentTask {
-    /// Its title.
     pub title: String,
-    /// Its description; may be empty.
     pub description: String,
 }
 
 /// A task that had to be done first, and is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedBlocker {
-    /// Its id.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
     /// Its last note, else its description; may be empty.
     pub summary: String,
@@ -108,7 +92,6 @@ pub struct Document {
 pub struct RetryInfo {
     /// This attempt, from 1.
     pub attempt: u32,
-    /// How many retries there may be.
     pub max: RetryLimit,
     /// Why the task was returned, where that is known.
     pub reason: Option<String>,
@@ -171,19 +154,15 @@ impl SignalInfo {
     }
 }
 
-/// A question and the user's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnsweredQuestion {
-    /// The agent's question.
     pub question: String,
-    /// The user's answer.
     pub answer: String,
 }
 
 /// A gate or verifier that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateFailure {
-    /// Its name.
     pub judge: String,
     /// Its exit code, where it was a program.
     pub exit_code: Option<i32>,
@@ -194,15 +173,12 @@ pub struct GateFailure {
 /// How an earlier session on the task ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierAttempt {
-    /// Its number, from 1.
     pub number: u32,
-    /// Its outcome, in a word.
     pub outcome: String,
     /// The detail in words; may be empty.
     pub detail: String,
     /// The commit that holds its work, if any.
     pub commit: Option<String>,
-    /// The files that it changed.
     pub changed: Changes,
     /// The end of its last message; may be empty.
     pub last_message: String,
@@ -213,7 +189,6 @@ pub struct EarlierAttempt {
 /// A skill: instructions that an earlier session or the user recorded for repeated use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// The name of its folder.
     pub name: String,
     /// When to use it.
     pub description: String,

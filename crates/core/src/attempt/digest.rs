@@ -30,7 +30,6 @@ const SHORT: usize = 8;
 /// Space for a line that says how many lines are left out.
 const MARK: usize = 40;
 
-/// The digest of an output.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Digest {
     /// Every failing test that was named, in the order of the output.
@@ -75,7 +74,7 @@ pub fn digest(output: &str, max: usize) -> String {
 
 /// Reads an output; its text will have at most `max` bytes.
 pub fn read(output: &str, max: usize) -> Digest {
-    let mut seen = OutputScan::new(max);
+    let mut seen = OutputScan { max, last_was_empty: true, ..OutputScan::default() };
     for raw in output.lines() {
         seen.raw(raw);
     }
@@ -112,6 +111,7 @@ fn leaf(name: &str) -> Option<&str> {
 }
 
 /// What is remembered of the lines until now: no more than a few times `max`, however many come.
+#[derive(Default)]
 struct OutputScan {
     max: usize,
     /// How many lines came, without repeated empty ones.
@@ -135,27 +135,6 @@ struct OutputScan {
 }
 
 impl OutputScan {
-    fn new(max: usize) -> Self {
-        Self {
-            max,
-            lines: 0,
-            last_was_empty: true,
-            runners: Runners::default(),
-            passed: Passed::default(),
-            failure: FirstFailure::default(),
-            names: vec![],
-            known: BTreeSet::new(),
-            leaves: BTreeSet::new(),
-            more_names: false,
-            errors: vec![],
-            error_bytes: 0,
-            heads: BTreeSet::new(),
-            block: 0,
-            tail: VecDeque::new(),
-            tail_bytes: 0,
-        }
-    }
-
     fn raw(&mut self, raw: &str) {
         if let Some(event) = GoEvent::read(raw) {
             if let Some(name) = event.failed() {

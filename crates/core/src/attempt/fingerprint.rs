@@ -18,7 +18,6 @@ pub struct FirstWords {
 }
 
 impl FirstWords {
-    /// Reads a digest.
     pub fn of(digest: &str) -> Self {
         let mut lines = digest.lines().map(str::trim_end).peekable();
         let mut failing = Vec::new();

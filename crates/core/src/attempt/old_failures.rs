@@ -9,9 +9,7 @@ use super::digest::{Digest, list};
 /// The result of a gate that failed before the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RedBefore {
-    /// Its exit code, where it had one.
     pub exit_code: Option<i32>,
-    /// The tests that failed.
     pub failing: Vec<String>,
     /// All of them are named: the output was read whole, and had names.
     pub named: bool,

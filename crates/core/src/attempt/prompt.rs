@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use super::budget::{BYTES_PER_TOKEN, beginning, fit, note, shares};
 use super::context::{
     AnsweredQuestion, AssignedTask, AttemptContext, Document, GateFailure, RetryInfo, SignalInfo,
+    Skill,
 };
 use crate::text::{printable, printable_line};
 
@@ -51,7 +52,6 @@ pub struct Prompt {
     pub system: String,
     /// The task and what is known about it; empty if the system prompt has it.
     pub task: String,
-    /// What was cut to keep to the budget.
     pub cuts: Vec<Cut>,
 }
 
@@ -75,7 +75,6 @@ impl Prompt {
 /// A section that did not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// Its heading.
     pub section: &'static str,
     /// How many tokens of it are there.
     pub kept: usize,
@@ -86,28 +85,21 @@ pub struct Cut {
 /// The parts of a prompt. A part without content is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
-    /// The signals that the agent can give.
     pub signals: &'static str,
-    /// The list of skills.
     pub skills: String,
     /// [`LEARNING`], if asked for.
     pub learning: &'static str,
     /// The task and what is known about it.
     pub task: String,
-    /// What was cut.
     pub cuts: Vec<Cut>,
 }
 
 /// The parts of a prompt that a template already contains, and that are not added again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Placed {
-    /// [`SIGNALS`].
     pub signals: bool,
-    /// [`Parts::skills`].
     pub skills: bool,
-    /// [`Parts::learning`].
     pub learning: bool,
-    /// [`Parts::task`].
     pub task: bool,
 }
 
@@ -117,21 +109,13 @@ impl Parts {
         let mut sections = sections(context);
         let skills_at = sections.len();
         sections.extend(skills(context));
-        let needs: Vec<usize> = sections.iter().map(Section::need).collect();
-        let given = shares(&needs, budget.saturating_mul(BYTES_PER_TOKEN));
-        let mut cuts = Vec::new();
-        let mut texts: Vec<String> = sections
-            .iter()
-            .zip(given)
-            .map(|(section, share)| section.write(share, &mut cuts))
-            .collect();
+        let (mut texts, cuts) = written(&sections, budget);
         let skills = texts.split_off(skills_at).pop().unwrap_or_default();
         let learning = if context.learn { LEARNING } else { "" };
         let task = joined(texts.iter().map(String::as_str));
         Self { signals: SIGNALS, skills, learning, task, cuts }
     }
 
-    /// The same with other signals.
     pub fn with_signals(self, signals: &'static str) -> Self {
         Self { signals, ..self }
     }
@@ -150,7 +134,6 @@ impl Parts {
     }
 }
 
-/// The prompt for `context` with the built-in instructions.
 pub fn built_in(context: &AttemptContext, budget: usize) -> Prompt {
     Parts::of(context, budget).prompt(RULES, Placed::default())
 }
@@ -167,6 +150,16 @@ fn joined<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     all
 }
 
+/// The texts of sections that share `budget` tokens, and what was cut.
+fn written(sections: &[Section<'_>], budget: usize) -> (Vec<String>, Vec<Cut>) {
+    let needs: Vec<usize> = sections.iter().map(Section::need).collect();
+    let given = shares(&needs, budget.saturating_mul(BYTES_PER_TOKEN));
+    let mut cuts = Vec::new();
+    let texts = sections.iter().zip(given).map(|(section, share)| section.write(share, &mut cuts));
+    (texts.collect(), cuts)
+}
+
+#[derive(Default)]
 struct Section<'a> {
     title: &'static str,
     /// Before the body, never cut.
@@ -182,6 +175,12 @@ enum Body<'a> {
     Text(Cow<'a, str>),
     /// Entries that are shown whole or not at all.
     List(Vec<String>),
+}
+
+impl Default for Body<'_> {
+    fn default() -> Self {
+        Self::List(vec![])
+    }
 }
 
 impl Section<'_> {
@@ -227,27 +226,15 @@ fn sections(context: &AttemptContext) -> Vec<Section<'_>> {
         Some(task) => format!("see `ralph task {command} {}`", task.id),
         None => "see the plan".to_owned(),
     };
-    let text = |title, head: &str, body: Cow<'_, str>, foot: &str, rest: String| Section {
-        title,
-        head: head.to_owned(),
-        body: Body::Text(Cow::Owned(body.into_owned())),
-        foot: foot.to_owned(),
-        rest,
-    };
     let list = |title, entries: Vec<String>, foot: String, rest| {
-        (!entries.is_empty()).then(|| Section {
-            title,
-            head: String::new(),
-            body: Body::List(entries),
-            foot,
-            rest,
-        })
+        let body = Body::List(entries);
+        Some(Section { title, body, foot, rest, ..Section::default() }).filter(|it| it.need() > 0)
     };
     let mut all = vec![assigned(context)];
     all.push(context.parent.as_ref().map(|parent| {
         let head = format!("This task is a part of: {}", field(&parent.title));
-        let body = printable(&parent.description);
-        text("Parent context", &head, body, "", look("show"))
+        let body = Body::Text(printable(&parent.description));
+        Section { title: "Parent context", head, body, rest: look("show"), ..Section::default() }
     }));
     let more = match context.more_blockers {
         0 => String::new(),
@@ -262,10 +249,7 @@ fn sections(context: &AttemptContext) -> Vec<Section<'_>> {
     all.push(list("Completed prerequisites", blockers.collect(), more, look("deps")));
     all.push(context.spec.as_ref().map(|spec| document("Feature specification", spec)));
     all.push(context.plan.as_ref().map(|plan| document("Feature plan", plan)));
-    all.push(context.retry.as_ref().map(|retry| {
-        let (head, body, foot) = retry_words(retry);
-        text("Retry information", &head, Cow::Owned(body), foot, look("log"))
-    }));
+    all.push(context.retry.as_ref().map(|retry| retry_words(retry, look("log"))));
     all.push(context.signal.as_ref().map(signal_words));
     all.push(list("Answers", answer_entries(&context.answers), String::new(), look("log")));
     all.push(list(
@@ -285,18 +269,15 @@ fn sections(context: &AttemptContext) -> Vec<Section<'_>> {
 }
 
 fn skills(context: &AttemptContext) -> Option<Section<'static>> {
-    let entries: Vec<String> = context
-        .skills
-        .iter()
-        .map(|skill| format!("- **{}**: {}", field(&skill.name), field(&skill.description)))
-        .collect();
-    (!entries.is_empty()).then(|| Section {
+    let entry =
+        |skill: &Skill| format!("- **{}**: {}", field(&skill.name), field(&skill.description));
+    (!context.skills.is_empty()).then(|| Section {
         title: "Available skills",
         head: "Each is a file `.ralph/skills/NAME/SKILL.md`. Read one before you do work that it is for."
             .to_owned(),
-        body: Body::List(entries),
-        foot: String::new(),
+        body: Body::List(context.skills.iter().map(entry).collect()),
         rest: "see `.ralph/skills/`".to_owned(),
+        ..Section::default()
     })
 }
 
@@ -355,9 +336,7 @@ fn picking(file: &str) -> Section<'static> {
              when it is finished. If none is left, end your last message with this line, as plain text:\n\n\
              <promise>COMPLETE</promise>"
         ),
-        body: Body::Text(Cow::Borrowed("")),
-        foot: String::new(),
-        rest: String::new(),
+        ..Section::default()
     }
 }
 
@@ -373,19 +352,18 @@ fn document<'a>(title: &'static str, document: &'a Document) -> Section<'a> {
     }
 }
 
-fn retry_words(retry: &RetryInfo) -> (String, String, &'static str) {
-    let mut head = format!("This is retry attempt {}", retry.attempt);
-    match retry.attempts() {
-        Some(attempts) => head.push_str(&format!(" of {attempts}.")),
-        None => head.push('.'),
-    }
+fn retry_words(retry: &RetryInfo, rest: String) -> Section<'static> {
+    let of = retry.attempts().map(|attempts| format!(" of {attempts}")).unwrap_or_default();
+    let mut head = format!("This is retry attempt {}{of}.", retry.attempt);
     head.push_str(&earlier::first_words(retry));
-    let Some(reason) = retry.reason.as_deref().filter(|reason| !reason.trim().is_empty()) else {
-        return (head, String::new(), "Look at the existing work before you continue.");
-    };
-    head.push_str("\n\nThe task was returned for this reason:");
-    let quoted = prefixed(reason.trim(), "> ");
-    (head, quoted, "Fix this first: without it the task is not done.")
+    let reason = retry.reason.as_deref().map_or("", str::trim);
+    let mut foot = "Look at the existing work before you continue.";
+    if !reason.is_empty() {
+        head.push_str("\n\nThe task was returned for this reason:");
+        foot = "Fix this first: without it the task is not done.";
+    }
+    let body = Body::Text(Cow::Owned(prefixed(reason, "> ")));
+    Section { title: "Retry information", head, body, foot: foot.to_owned(), rest }
 }
 
 /// What was wrong with the signals of the last session.
@@ -405,7 +383,7 @@ fn signal_words(signal: &SignalInfo) -> Section<'static> {
         foot: "A signal is valid only as plain text on a line of its own at the end of your last message, \
                spelled exactly as shown, without backticks or a code block around it."
             .to_owned(),
-        rest: String::new(),
+        ..Section::default()
     }
 }
 

@@ -8,8 +8,7 @@ mod language;
 mod mask;
 mod tests_in_file;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::collections::BTreeMap;
 
 use self::language::Language;
 use self::tests_in_file::{Test, TestsInFile};
@@ -22,7 +21,6 @@ const ALIKE: usize = 60;
 /// A file of a change.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangedFile<'a> {
-    /// Its name.
     pub path: &'a str,
     /// What it held; `None` when it was not there.
     pub before: Option<&'a str>,
@@ -30,168 +28,79 @@ pub struct ChangedFile<'a> {
     pub after: Option<&'a str>,
 }
 
-/// Something that is weaker than before.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Weakening {
-    /// The file.
-    pub path: String,
-    /// What happened to it.
-    pub how: How,
-}
-
-/// In which way.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum How {
-    /// The file is gone, with so many tests that are nowhere else.
-    Deleted(usize),
-    /// This test is gone.
-    Removed(String),
-    /// This test does not run any more.
-    Skipped(String),
-    /// Only some tests of the file run.
-    Narrowed,
-    /// This test asserts less: so many before, so many now.
-    Lost(String, usize, usize),
-}
-
-impl fmt::Display for Weakening {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = &self.path;
-        match &self.how {
-            How::Deleted(1) => write!(f, "{path} was deleted with its test"),
-            How::Deleted(tests) => write!(f, "{path} was deleted with {tests} tests"),
-            How::Removed(test) => write!(f, "{path}: {test} was removed"),
-            How::Skipped(test) => write!(f, "{path}: {test} is skipped now"),
-            How::Narrowed => write!(f, "{path}: only some of its tests run now"),
-            How::Lost(test, before, 0) => {
-                write!(f, "{path}: {test} asserts nothing now ({before} before)")
-            }
-            How::Lost(test, before, after) => {
-                write!(f, "{path}: {test} asserts less now ({after}, {before} before)")
-            }
-        }
-    }
-}
-
-/// What `files` make weaker, in the order of the files and their tests.
-pub fn find(files: &[ChangedFile<'_>]) -> Vec<Weakening> {
-    let sides: Vec<Side<'_>> = files.iter().map(Side::of).collect();
-    let mut matched = Matched::of(&sides);
-    matched.pair();
+/// What `files` make weaker, a sentence each, in the order of the files and their tests.
+pub fn find(files: &[ChangedFile<'_>]) -> Vec<String> {
+    let read = |path: &str, text: Option<&str>| {
+        let language = Language::of(path).filter(|_| may_hold_tests(path));
+        text.zip(language).map(|(text, language)| tests_in_file::tests(text, language))
+    };
+    let sides = |file: &ChangedFile<'_>| {
+        [file.before, file.after].map(|text| read(file.path, text).unwrap_or_default())
+    };
+    let sides: Vec<[TestsInFile; 2]> = files.iter().map(sides).collect();
+    let old: Vec<InFile<'_>> =
+        sides.iter().enumerate().flat_map(|(n, of)| in_file(n, &of[0])).collect();
+    let new: Vec<InFile<'_>> =
+        sides.iter().enumerate().flat_map(|(n, of)| in_file(n, &of[1])).collect();
+    let now = paired(&old, new);
     let mut found = Vec::new();
-    for (index, side) in sides.iter().enumerate() {
-        side.report_weakening(index, &matched, &mut found);
-    }
-    found
-}
-
-/// A changed file and the tests that it had and has.
-struct Side<'a> {
-    file: &'a ChangedFile<'a>,
-    before: TestsInFile,
-    after: TestsInFile,
-}
-
-impl<'a> Side<'a> {
-    fn of(file: &'a ChangedFile<'a>) -> Self {
-        let language = Language::of(file.path).filter(|_| may_hold_tests(file.path));
-        let read = |text: Option<&str>| match (text, language) {
-            (Some(text), Some(language)) => tests_in_file::tests(text, language),
-            _ => TestsInFile::default(),
-        };
-        Self { file, before: read(file.before), after: read(file.after) }
-    }
-
-    fn report_weakening(&self, index: usize, matched: &Matched<'_>, found: &mut Vec<Weakening>) {
-        let path = self.file.path;
-        let mut report = |how| found.push(Weakening { path: path.to_owned(), how });
-        if self.after.only && !self.before.only {
-            report(How::Narrowed);
+    for (number, (file, [before, after])) in files.iter().zip(&sides).enumerate() {
+        let path = file.path;
+        if after.only && !before.only {
+            found.push(format!("{path}: only some of its tests run now"));
         }
         let mut gone = Vec::new();
-        for (at, test) in self.before.tests.iter().enumerate() {
-            match matched.now((index, at)) {
-                None => gone.push(test.name.clone()),
+        for ((_, test), now) in old.iter().zip(&now).filter(|((of, _), _)| *of == number) {
+            match now {
+                None => gone.push(&test.name),
                 Some(now) if now.skipped && !test.skipped => {
-                    report(How::Skipped(now.name.clone()));
+                    found.push(format!("{path}: {} is skipped now", now.name));
                 }
                 Some(now) if now.asserts < test.asserts => {
-                    report(How::Lost(now.name.clone(), test.asserts, now.asserts));
+                    let (name, before) = (&now.name, test.asserts);
+                    found.push(match now.asserts {
+                        0 => format!("{path}: {name} asserts nothing now ({before} before)"),
+                        after => {
+                            format!("{path}: {name} asserts less now ({after}, {before} before)")
+                        }
+                    });
                 }
                 Some(_) => {}
             }
         }
-        match self.file.after {
-            None if !gone.is_empty() => report(How::Deleted(gone.len())),
-            _ => gone.into_iter().for_each(|name| report(How::Removed(name))),
+        match (file.after, gone.len()) {
+            (None, 0) => {}
+            (None, 1) => found.push(format!("{path} was deleted with its test")),
+            (None, tests) => found.push(format!("{path} was deleted with {tests} tests")),
+            _ => found.extend(gone.iter().map(|name| format!("{path}: {name} was removed"))),
         }
     }
+    found
 }
 
-/// The number of a file, and of a test in it.
-type At = (usize, usize);
+/// A test, and the number of its file.
+type InFile<'a> = (usize, &'a Test);
 
-/// Which test is which, before and after.
-struct Matched<'a> {
-    sides: &'a [Side<'a>],
-    /// Where a test of before is now.
-    now: BTreeMap<At, At>,
-    /// Tests of after that were not there before.
-    new: BTreeSet<At>,
+fn in_file(number: usize, tests: &TestsInFile) -> impl Iterator<Item = InFile<'_>> {
+    tests.tests.iter().map(move |test| (number, test))
 }
 
-impl<'a> Matched<'a> {
-    /// Pairs the tests that have kept file and name.
-    fn of(sides: &'a [Side<'a>]) -> Self {
-        let mut now = BTreeMap::new();
-        let mut new = BTreeSet::new();
-        for (index, side) in sides.iter().enumerate() {
-            let mut there: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-            for (at, test) in side.after.tests.iter().enumerate().rev() {
-                there.entry(&test.name).or_default().push(at);
-                new.insert((index, at));
-            }
-            for (at, test) in side.before.tests.iter().enumerate() {
-                if let Some(found) = there.get_mut(test.name.as_str()).and_then(Vec::pop) {
-                    now.insert((index, at), (index, found));
-                    new.remove(&(index, found));
-                }
-            }
-        }
-        Self { sides, now, new }
-    }
-
-    /// Finds what was moved or renamed.
-    fn pair(&mut self) {
-        let all = |side: (usize, &Side<'_>)| {
-            (0..side.1.before.tests.len()).map(move |at| (side.0, at)).collect::<Vec<_>>()
-        };
-        let gone: Vec<At> = self.sides.iter().enumerate().flat_map(all).collect();
-        let likeness: [fn(&Test, &Test) -> bool; 3] = [
-            |old, new| old.lines == new.lines && !old.lines.is_empty(),
-            |old, new| old.leaf == new.leaf,
-            |old, new| alike(old, new) >= ALIKE,
-        ];
-        for is_like in likeness {
-            let left = gone.iter().filter(|at| !self.now.contains_key(at)).copied();
-            for at in left.collect::<Vec<_>>() {
-                let old = &self.sides[at.0].before.tests[at.1];
-                let new = self.new.iter().copied().find(|new| is_like(old, self.after(*new)));
-                if let Some(new) = new {
-                    self.new.remove(&new);
-                    self.now.insert(at, new);
-                }
-            }
+/// What became of each old test. Those that kept file and name count first, then what was moved or renamed.
+fn paired<'a>(old: &[InFile<'a>], mut new: Vec<InFile<'a>>) -> Vec<Option<&'a Test>> {
+    let likeness: [fn(&InFile<'_>, &InFile<'_>) -> bool; 4] = [
+        |old, new| old.0 == new.0 && old.1.name == new.1.name,
+        |old, new| old.1.lines == new.1.lines && !old.1.lines.is_empty(),
+        |old, new| old.1.leaf == new.1.leaf,
+        |old, new| alike(old.1, new.1) >= ALIKE,
+    ];
+    let mut now = vec![None; old.len()];
+    for is_like in likeness {
+        for (old, now) in old.iter().zip(&mut now).filter(|(_, now)| now.is_none()) {
+            let at = new.iter().position(|new| is_like(old, new));
+            *now = at.map(|at| new.remove(at).1);
         }
     }
-
-    fn after(&self, (file, test): At) -> &'a Test {
-        &self.sides[file].after.tests[test]
-    }
-
-    fn now(&self, at: At) -> Option<&'a Test> {
-        self.now.get(&at).map(|now| self.after(*now))
-    }
+    now
 }
 
 /// How many lines two tests share, in parts of a hundred of the longer one.

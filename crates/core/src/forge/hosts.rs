@@ -8,7 +8,6 @@ use super::kind::ForgeKind;
 pub struct HostEntry {
     /// The server, with its port where that is an unusual one.
     pub host: String,
-    /// Its kind.
     pub kind: ForgeKind,
     /// The variable that holds its token, where it is not the usual one of the kind.
     pub token: Option<String>,
@@ -19,13 +18,10 @@ pub struct HostEntry {
 /// Why an entry is not valid. Displays as the end of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
-    /// It has another shape.
     #[error("it is not a host and its kind")]
     Shape,
-    /// There is no such kind.
     #[error("{0:?} is not one of github, gitlab, gitea and forgejo")]
     Kind(String),
-    /// What follows is neither the name of a variable nor an address.
     #[error("{0:?} is neither the name of a variable nor an https:// address")]
     Extra(String),
 }

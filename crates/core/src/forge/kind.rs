@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use super::pull::{Pull, PullState};
 use super::remote::{Address, percent};
 
-/// A kind of server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForgeKind {
     /// github.com, and GitHub Enterprise.
@@ -22,7 +21,6 @@ pub enum ForgeKind {
 /// What sets a kind apart.
 #[derive(Debug)]
 pub struct ForgeRow {
-    /// Its name.
     pub name: &'static str,
     /// What it calls a pull request.
     pub request: &'static str,
@@ -38,7 +36,6 @@ pub struct ForgeRow {
     pub home: &'static str,
     /// The ref of the last commit of a pull request, around its number.
     head_ref: (&'static str, &'static str),
-    /// The method that changes a pull request.
     change: &'static str,
     /// How many lists of pull requests are read at most; 1 where the server finds those of a branch itself.
     pub lists: u64,
@@ -67,9 +64,18 @@ struct Read {
     /// What names the repository of the branch, and that of the base where both are needed.
     source: &'static str,
     target: &'static str,
-    /// What is set where it was merged.
-    merged: &'static str,
 }
+
+const GITHUB_READ: Read = Read {
+    number: "/number",
+    page: "/html_url",
+    body: "/body",
+    branch: &["/head/ref"],
+    base: "/base/ref",
+    head: "/head/sha",
+    source: "/head/repo/full_name",
+    target: "/base/repo/full_name",
+};
 
 static GITHUB: ForgeRow = ForgeRow {
     name: "GitHub",
@@ -83,17 +89,7 @@ static GITHUB: ForgeRow = ForgeRow {
     change: "PATCH",
     lists: 1,
     sent: Sent { body: "body", head: "head", base: "base" },
-    read: Read {
-        number: "/number",
-        page: "/html_url",
-        body: "/body",
-        branch: &["/head/ref"],
-        base: "/base/ref",
-        head: "/head/sha",
-        source: "/head/repo/full_name",
-        target: "/base/repo/full_name",
-        merged: "/merged_at",
-    },
+    read: GITHUB_READ,
 };
 
 static GITLAB: ForgeRow = ForgeRow {
@@ -117,7 +113,6 @@ static GITLAB: ForgeRow = ForgeRow {
         head: "/sha",
         source: "/source_project_id",
         target: "/target_project_id",
-        merged: "/merged_at",
     },
 };
 
@@ -133,24 +128,13 @@ static GITEA: ForgeRow = ForgeRow {
     change: "PATCH",
     lists: 20,
     sent: Sent { body: "body", head: "head", base: "base" },
-    read: Read {
-        number: "/number",
-        page: "/html_url",
-        body: "/body",
-        // Once the branch is deleted, only the label is its name.
-        branch: &["/head/ref", "/head/label"],
-        base: "/base/ref",
-        head: "/head/sha",
-        source: "/head/repo/full_name",
-        target: "/base/repo/full_name",
-        merged: "/merged_at",
-    },
+    // Once the branch is deleted, only the label is its name.
+    read: Read { branch: &["/head/ref", "/head/label"], ..GITHUB_READ },
 };
 
 /// Where the pull requests of a branch are, and where the branch is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// What the server is.
     pub kind: ForgeKind,
     /// The repository that pull requests go to.
     pub target: Address,
@@ -161,10 +145,8 @@ pub struct Route {
 }
 
 impl ForgeKind {
-    /// Every kind.
     pub const ALL: [Self; 3] = [Self::GitHub, Self::GitLab, Self::Gitea];
 
-    /// What sets it apart.
     pub const fn row(self) -> &'static ForgeRow {
         match self {
             Self::GitHub => &GITHUB,
@@ -173,7 +155,6 @@ impl ForgeKind {
         }
     }
 
-    /// The kind that a word names.
     pub fn named(word: &str) -> Option<Self> {
         match word.to_ascii_lowercase().as_str() {
             "github" => Some(Self::GitHub),
@@ -191,7 +172,6 @@ impl fmt::Display for ForgeKind {
 }
 
 impl Route {
-    /// Whether branches are pushed to a fork.
     pub fn is_fork(&self) -> bool {
         !self.target.to_string().eq_ignore_ascii_case(&self.source.to_string())
     }
@@ -290,7 +270,7 @@ impl Route {
         let state = match must("/state")?.as_str() {
             "open" | "opened" | "locked" => PullState::Open,
             "merged" => PullState::Merged,
-            _ if text(read.merged).is_some() || value["merged"] == true => PullState::Merged,
+            _ if text("/merged_at").is_some() || value["merged"] == true => PullState::Merged,
             _ => PullState::Closed,
         };
         let branches = read.branch.iter().filter_map(|at| text(at));
@@ -351,46 +331,28 @@ impl Route {
     /// The words of a command that opens a pull request by the server's own program, its text read from a file.
     pub fn command(&self, title: &str, branch: &str, base: &str, draft: &str) -> Vec<String> {
         let Address { host, .. } = &self.target;
-        let head = self.head(branch);
+        let (program, repo) = match self.kind {
+            ForgeKind::GitHub if host == "github.com" => ("gh pr create", self.target.to_string()),
+            ForgeKind::GitHub => ("gh pr create", format!("{host}/{}", self.target)),
+            ForgeKind::GitLab => ("glab mr create", format!("https://{host}/{}", self.target)),
+            ForgeKind::Gitea => ("tea pulls create", self.target.to_string()),
+        };
+        let (onto, from) = (format!("--base={base}"), format!("--head={}", self.head(branch)));
+        let mut words: Vec<String> = program.split(' ').map(str::to_owned).collect();
+        words.push(format!("--repo={repo}"));
         match self.kind {
-            ForgeKind::GitHub => {
-                let repo = match host.as_str() {
-                    "github.com" => self.target.to_string(),
-                    host => format!("{host}/{}", self.target),
-                };
-                let words = ["gh".to_owned(), "pr".to_owned(), "create".to_owned()];
-                let options = [
-                    format!("--repo={repo}"),
-                    format!("--base={base}"),
-                    format!("--head={head}"),
-                    format!("--title={title}"),
-                    format!("--body-file={draft}"),
-                ];
-                words.into_iter().chain(options).collect()
-            }
-            // Their programs do not read the text from a file, and it is too long to type as an argument.
+            ForgeKind::GitHub => words.extend([onto, from]),
             ForgeKind::GitLab => {
-                let mut words = vec!["glab".to_owned(), "mr".to_owned(), "create".to_owned()];
-                words.push(format!("--repo=https://{host}/{}", self.target));
-                if self.is_fork() {
-                    words.push(format!("--head={}", self.source));
-                }
+                words.extend(self.is_fork().then(|| format!("--head={}", self.source)));
                 words.push(format!("--source-branch={branch}"));
                 words.push(format!("--target-branch={base}"));
-                words.push(format!("--title={title}"));
-                words
             }
-            ForgeKind::Gitea => {
-                let words = ["tea".to_owned(), "pulls".to_owned(), "create".to_owned()];
-                let options = [
-                    format!("--repo={}", self.target),
-                    format!("--head={head}"),
-                    format!("--base={base}"),
-                    format!("--title={title}"),
-                ];
-                words.into_iter().chain(options).collect()
-            }
+            ForgeKind::Gitea => words.extend([from, onto]),
         }
+        words.push(format!("--title={title}"));
+        // The others do not read the text from a file, and it is too long to type as an argument.
+        words.extend((self.kind == ForgeKind::GitHub).then(|| format!("--body-file={draft}")));
+        words
     }
 }
 

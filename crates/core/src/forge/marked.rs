@@ -21,7 +21,6 @@ pub enum Merged {
     Same,
     /// It needs these changes; `None` leaves the field as it is.
     Change {
-        /// The new title.
         title: Option<String>,
         /// The new body, with everything that people wrote in it.
         body: Option<String>,

@@ -1,9 +1,7 @@
 //! Pull requests as any server reports them, and what they mean for a branch that is about to be pushed.
 
-/// The state of a pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullState {
-    /// It is open.
     Open,
     /// It was merged, by whatever method.
     Merged,
@@ -14,19 +12,13 @@ pub enum PullState {
 /// A pull request as a server reports it. Every text comes from the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pull {
-    /// Its number in the repository.
     pub number: u64,
-    /// Its page.
     pub page: String,
-    /// Its title.
     pub title: String,
     /// Its text; may be empty.
     pub body: String,
-    /// Its state.
     pub state: PullState,
-    /// Its source branch.
     pub branch: String,
-    /// Its target branch.
     pub base: String,
     /// The last commit of the source branch; empty where the server does not say.
     pub head: String,
@@ -52,7 +44,6 @@ pub enum Relation {
 pub struct BranchFacts {
     /// Its pull requests, each with how the local branch relates to its last commit.
     pub pulls: Vec<(Pull, Relation)>,
-    /// The remote has the branch.
     pub is_there: bool,
     /// The branch, as it began here, was at the remote before.
     pub was_there: bool,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::text::escaped;
+
 /// A repository on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
@@ -9,7 +11,6 @@ pub struct Address {
     pub host: String,
     /// Whose repository it is; on GitLab a group with its subgroups, such as `tools/internal`.
     pub owner: String,
-    /// Its name.
     pub repo: String,
     /// Git reaches it by ssh, so the name may be one that only your ssh settings know.
     pub by_ssh: bool,
@@ -113,15 +114,10 @@ fn usual_name(name: &str) -> String {
 
 /// A text as a part of an address; only letters, digits and these stay as they are.
 pub(super) fn percent(text: &str, also: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for byte in text.bytes() {
+    escaped(text, '%', |byte| {
         let c = char::from(byte);
-        match c.is_ascii_alphanumeric() || "-._~".contains(c) || also.contains(c) {
-            true => safe.push(c),
-            false => safe.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    safe
+        c.is_ascii_alphanumeric() || "-._~".contains(c) || also.contains(c)
+    })
 }
 
 /// A text without the names and passwords in the addresses of it.

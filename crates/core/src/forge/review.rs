@@ -4,23 +4,16 @@
 use super::markdown::{block, one_line};
 use crate::attempt::digest::digest;
 
-/// The state of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckState {
-    /// It has not ended.
     Pending,
-    /// It passed.
     Passed,
-    /// It failed.
     Failed,
 }
 
-/// A check of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// Its name.
     pub name: String,
-    /// Its state.
     pub state: CheckState,
     /// Who reports it; `None` is the server's own CI.
     pub author: Option<String>,
@@ -32,14 +25,11 @@ pub struct Check {
     pub log: Option<String>,
 }
 
-/// A comment on a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
     /// A key that is unique in the pull request.
     pub key: String,
-    /// Who wrote it.
     pub author: String,
-    /// What it says.
     pub text: String,
     /// The file and the line that it is about; may be empty.
     pub place: String,
@@ -56,7 +46,6 @@ pub struct Finding {
     pub title: String,
     /// Its page; may be empty.
     pub page: String,
-    /// What was said.
     pub text: String,
     /// The resource with its log, where there is one.
     pub log: Option<String>,
@@ -73,12 +62,10 @@ pub struct Feedback {
     pub comments: Vec<Comment>,
 }
 
-/// What follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowUp {
     /// Nothing yet.
     Wait,
-    /// There is work.
     Work(Vec<Finding>),
     /// There is work, and no round is left for it.
     Spent(Vec<Finding>),

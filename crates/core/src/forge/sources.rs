@@ -16,19 +16,15 @@ pub struct Source {
     read: fn(&Route, &Value) -> Vec<ForgeEntry>,
 }
 
-/// An entry of a list.
 #[derive(Debug, Clone)]
 pub enum ForgeEntry {
-    /// A check.
     Check(Check),
-    /// A comment.
     Comment(Comment),
     /// There is another list to ask for.
     More(Source),
 }
 
 impl Source {
-    /// What an answer says.
     pub fn read(&self, route: &Route, answer: &Value) -> Vec<ForgeEntry> {
         (self.read)(route, answer)
     }
@@ -146,29 +142,22 @@ fn newest(answer: &Value, name: &str, of: impl Fn(&Value) -> Check) -> Vec<Forge
 }
 
 fn github_statuses(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
-    newest(answer, "/context", |status| Check {
-        name: text(status, "/context"),
-        state: state(&text(status, "/state")),
-        author: Some(text(status, "/creator/login")),
-        page: text(status, "/target_url"),
-        summary: text(status, "/description"),
-        log: None,
-    })
+    statuses(answer, "/state", &[])
 }
 
 fn gitea_statuses(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
-    newest(answer, "/context", |status| {
-        let by = text(status, "/creator/login");
-        // Names that are reserved for the server.
-        let is_ours = ["gitea-actions", "forgejo-actions"].contains(&by.as_str());
-        Check {
-            name: text(status, "/context"),
-            state: state(&text(status, "/status")),
-            author: (!is_ours).then_some(by),
-            page: text(status, "/target_url"),
-            summary: text(status, "/description"),
-            log: None,
-        }
+    // Names that are reserved for the server.
+    statuses(answer, "/status", &["gitea-actions", "forgejo-actions"])
+}
+
+fn statuses(answer: &Value, at: &str, ours: &[&str]) -> Vec<ForgeEntry> {
+    newest(answer, "/context", |status| Check {
+        name: text(status, "/context"),
+        state: state(&text(status, at)),
+        author: Some(text(status, "/creator/login")).filter(|by| !ours.contains(&by.as_str())),
+        page: text(status, "/target_url"),
+        summary: text(status, "/description"),
+        log: None,
     })
 }
 
@@ -211,13 +200,7 @@ fn state(word: &str) -> CheckState {
 fn github_comments(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
     let comment = |comment: &Value| {
         let line = ["/line", "/original_line"].into_iter().find_map(|at| id(comment, at));
-        Some(ForgeEntry::Comment(Comment {
-            key: format!("comment {}", id(comment, "/id")?),
-            author: text(comment, "/user/login"),
-            text: text(comment, "/body"),
-            place: place(&text(comment, "/path"), line),
-            page: text(comment, "/html_url"),
-        }))
+        comment_entry(comment, "comment", place(&text(comment, "/path"), line))
     };
     list(answer).filter_map(comment).collect()
 }
@@ -226,20 +209,23 @@ fn github_reviews(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
     let asks = |review: &&Value| {
         ["CHANGES_REQUESTED", "COMMENTED"].contains(&text(review, "/state").as_str())
     };
-    list(answer).filter(asks).filter_map(|review| comment_entry(review, "review")).collect()
+    list(answer)
+        .filter(asks)
+        .filter_map(|review| comment_entry(review, "review", String::new()))
+        .collect()
 }
 
 fn plain_comments(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
-    list(answer).filter_map(|one| comment_entry(one, "remark")).collect()
+    list(answer).filter_map(|one| comment_entry(one, "remark", String::new())).collect()
 }
 
-/// A comment that is about no line.
-fn comment_entry(value: &Value, what: &str) -> Option<ForgeEntry> {
+/// A comment of GitHub or Gitea.
+fn comment_entry(value: &Value, what: &str, place: String) -> Option<ForgeEntry> {
     Some(ForgeEntry::Comment(Comment {
         key: format!("{what} {}", id(value, "/id")?),
         author: text(value, "/user/login"),
         text: text(value, "/body"),
-        place: String::new(),
+        place,
         page: text(value, "/html_url"),
     }))
 }
@@ -271,7 +257,7 @@ fn gitea_reviews(route: &Route, answer: &Value) -> Vec<ForgeEntry> {
     for review in list(answer) {
         let Some(number) = id(review, "/id") else { continue };
         if ["REQUEST_CHANGES", "COMMENT"].contains(&text(review, "/state").as_str()) {
-            all.extend(comment_entry(review, "review"));
+            all.extend(comment_entry(review, "review", String::new()));
         }
         let has_some = review["comments_count"].as_u64().is_some_and(|count| count > 0);
         let pull = text(review, "/pull_request_url");
@@ -287,13 +273,8 @@ fn gitea_reviews(route: &Route, answer: &Value) -> Vec<ForgeEntry> {
 fn gitea_comments(_: &Route, answer: &Value) -> Vec<ForgeEntry> {
     let open = list(answer).filter(|comment| comment["resolver"].is_null());
     let comment = |comment: &Value| {
-        Some(ForgeEntry::Comment(Comment {
-            key: format!("comment {}", id(comment, "/id")?),
-            author: text(comment, "/user/login"),
-            text: text(comment, "/body"),
-            place: place(&text(comment, "/path"), id(comment, "/position")),
-            page: text(comment, "/html_url"),
-        }))
+        let place = place(&text(comment, "/path"), id(comment, "/position"));
+        comment_entry(comment, "comment", place)
     };
     open.filter_map(comment).collect()
 }

@@ -2,12 +2,14 @@
 
 use super::markdown::{block, code, inline, one_line};
 use super::marked::{BEGIN, END};
-use crate::amounts::{money, tokens};
+use crate::amounts::{count, money, tokens};
 use crate::ids::TaskId;
 use crate::records::{Evidence, Verdict};
 use crate::redact::Secrets;
 use crate::time::duration;
 use crate::view::report::Total;
+
+pub use crate::view::CommitView as Commit;
 
 /// The longest title, in characters: what GitHub takes.
 pub const MAX_TITLE: usize = 256;
@@ -20,43 +22,26 @@ const DIGEST: usize = 4_000;
 /// How many lines a list has at first; half as many when the body is too long.
 const LIST: usize = 400;
 
-/// The result of a task of the branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskEnd {
-    /// Accepted.
     Done,
-    /// It failed.
     Failed,
     /// Neither: it is still open.
     Open,
 }
 
-/// A task of the branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskLine {
-    /// Its id.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
-    /// Its result.
     pub end: TaskEnd,
     /// Why it failed; may be empty.
     pub reason: String,
 }
 
-/// A commit of the branch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commit {
-    /// Its id.
-    pub id: String,
-    /// The first line of its message.
-    pub subject: String,
-}
-
 /// The content of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Words {
-    /// The branch.
     pub branch: String,
     /// What it is for; may be empty.
     pub goal: String,
@@ -192,17 +177,15 @@ impl Words {
             (Some(cost), _) => format!("at least {}", money(cost)),
             (None, _) => "cost unknown".to_owned(),
         };
-        let attempts = match spent.attempts {
-            0 => return None,
-            1 => "1 attempt".to_owned(),
-            n => format!("{n} attempts"),
-        };
-        Some(format!(
-            "## Cost\n\n{attempts}, {} of work, {} tokens in, {} out, {cost}.",
-            duration(spent.duration_ms),
-            tokens(spent.input_tokens),
-            tokens(spent.output_tokens),
-        ))
+        (spent.attempts > 0).then(|| {
+            format!(
+                "## Cost\n\n{}, {} of work, {} tokens in, {} out, {cost}.",
+                count(spent.attempts, "attempt"),
+                duration(spent.duration_ms),
+                tokens(spent.input_tokens),
+                tokens(spent.output_tokens),
+            )
+        })
     }
 }
 

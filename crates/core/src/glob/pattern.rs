@@ -9,22 +9,17 @@ use thiserror::Error;
 /// Why a pattern is refused: it could not match any path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PatternError {
-    /// There is nothing in it.
     #[error("it is empty")]
     Empty,
     /// Git takes such a line for a comment.
     #[error("git reads it as a comment; write \\# for a name that begins with #")]
     Comment,
-    /// A set that does not end.
     #[error("it has a [ without its ]; write \\[ for the character itself")]
     OpenSet,
-    /// A class that does not exist.
     #[error("[:{0}:] is not a class; the classes are {known}", known = CLASSES.map(|(name, _)| name).join(", "))]
     UnknownClass(String),
-    /// A backslash with nothing behind it.
     #[error("it ends with a backslash; write \\\\ for the character itself")]
     OpenEscape,
-    /// A part that no path in a repository has.
     #[error("no path in a repository has an empty part, `.` or `..`")]
     NoSuchPart,
 }
@@ -57,22 +52,7 @@ enum Step {
 }
 
 /// Which of the 256 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Set([u64; 4]);
-
-impl Set {
-    fn add(&mut self, byte: u8) {
-        self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
-    }
-
-    fn add_range(&mut self, from: u8, to: u8) {
-        (from..=to).for_each(|byte| self.add(byte));
-    }
-
-    fn has(&self, byte: u8) -> bool {
-        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
-    }
-}
+type Set = Box<[bool; 256]>;
 
 type IsOf = fn(u8) -> bool;
 
@@ -157,7 +137,7 @@ impl Pattern {
                 match step {
                     Step::Byte(wanted) => next[at + 1] |= wanted == byte,
                     Step::Any => next[at + 1] |= within_name,
-                    Step::Set(set) => next[at + 1] |= within_name && set.has(*byte),
+                    Step::Set(set) => next[at + 1] |= within_name && set[usize::from(*byte)],
                     Step::Star => next[at] |= within_name,
                     Step::Deep => next[at] = true,
                     Step::MaySkipDeep => {}
@@ -269,7 +249,8 @@ impl Reader<'_> {
 
     /// A set, whose bracket is taken.
     fn set(&mut self) -> Result<Set, PatternError> {
-        let mut set = Set::default();
+        let mut set: Set = Box::new([false; 256]);
+        let mut add = |byte: u8| set[usize::from(byte)] = true;
         let negated = matches!(self.ahead(0), Some(b'!' | b'^'));
         self.at += usize::from(negated);
         // The beginning of a range, if what was there last can be one.
@@ -281,7 +262,7 @@ impl Reader<'_> {
                 b']' if !first => break,
                 b'\\' => {
                     let byte = self.next().ok_or(PatternError::OpenSet)?;
-                    set.add(byte);
+                    add(byte);
                     from = Some(byte);
                 }
                 b'-' if from.is_some() && self.ahead(0).is_some_and(|next| next != b']') => {
@@ -289,31 +270,29 @@ impl Reader<'_> {
                     if to == b'\\' {
                         to = self.next().ok_or(PatternError::OpenSet)?;
                     }
-                    set.add_range(from.unwrap_or(to), to);
+                    (from.unwrap_or(to)..=to).for_each(&mut add);
                     from = None;
                 }
                 b'[' if self.ahead(0) == Some(b':') => {
                     from = match self.class()? {
                         Some(is_of) => {
-                            (0..=u8::MAX)
-                                .filter(|byte| is_of(*byte))
-                                .for_each(|byte| set.add(byte));
+                            (0..=u8::MAX).filter(|byte| is_of(*byte)).for_each(&mut add);
                             None
                         }
                         None => {
-                            set.add(b'[');
+                            add(b'[');
                             Some(b'[')
                         }
                     };
                 }
                 byte => {
-                    set.add(byte);
+                    add(byte);
                     from = Some(byte);
                 }
             }
             first = false;
         }
-        Ok(if negated { Set(set.0.map(|bits| !bits)) } else { set })
+        Ok(if negated { Box::new(set.map(|is_in| !is_in)) } else { set })
     }
 
     /// A class such as `[:digit:]`, whose bracket is taken; `None` if it is a plain bracket.

@@ -3,26 +3,18 @@
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What is special about an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressKind {
-    /// This machine.
     Loopback,
     /// This link; services of a cloud with its keys answer there.
     LinkLocal,
-    /// A service of a cloud that hands out keys.
     Metadata,
-    /// No address at all.
     Unspecified,
-    /// Everybody who listens.
     Multicast,
-    /// Everybody on the link.
     Broadcast,
-    /// The network of a home or a company.
     Private,
     /// The network of a provider, and of some VPNs.
     Shared,
-    /// Not given out to anybody.
     Reserved,
 }
 

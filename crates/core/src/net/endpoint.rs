@@ -21,49 +21,26 @@ pub struct Endpoint {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Pattern {
-    /// This host.
     Only(Host),
     /// Every name below this one, and not the name itself.
     Below(String),
 }
 
-/// Why a text is not an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EndpointError {
-    /// An address of a page instead of a host.
     #[error(
         "`{text}` is the address of a page; write the host alone, like example.com or example.com:8443"
     )]
-    Url {
-        /// What was written.
-        text: String,
-    },
+    Url { text: String },
     /// `*` alone, or over all names of a top level.
     #[error("`{text}` would allow almost everything; name a host, or set the network to allow-all")]
-    TooBroad {
-        /// What was written.
-        text: String,
-    },
-    /// A star that is not the whole first part.
+    TooBroad { text: String },
     #[error("`{text}` has a star that is not its whole first part; write *.example.com")]
-    Star {
-        /// What was written.
-        text: String,
-    },
-    /// Not a port.
+    Star { text: String },
     #[error("`{text}` does not end with a port from 1 to 65535")]
-    Port {
-        /// What was written.
-        text: String,
-    },
-    /// Not a host.
+    Port { text: String },
     #[error("`{text}` names no host: {why}")]
-    Host {
-        /// What was written.
-        text: String,
-        /// What is wrong with it.
-        why: HostError,
-    },
+    Host { text: String, why: HostError },
 }
 
 impl Endpoint {

@@ -19,22 +19,17 @@ pub enum Host {
     Address(IpAddr),
 }
 
-/// Why a text names no host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum HostError {
-    /// There is nothing.
     #[error("the host is missing")]
     Missing,
-    /// Longer than names are.
     #[error("the name is longer than {LONGEST} letters, or a part of it than {LONGEST_LABEL}")]
     TooLong,
-    /// Two dots in a row, or one in front.
     #[error("a part of the name is empty")]
     EmptyPart,
     /// Clients send the form with `xn--`, so an entry with other letters would never fit.
     #[error("the name has letters beyond ASCII; write it in the form that starts with xn--")]
     NotAscii,
-    /// A letter that no name has.
     #[error("the name has a letter that is not in names: {0:?}")]
     Letter(char),
     /// A program could read it as an option, and it is not a valid name anyway.
@@ -45,7 +40,6 @@ pub enum HostError {
         "the name ends with a number but is not an address; write addresses in full, like 127.0.0.1"
     )]
     Numeric,
-    /// `[` without an address of IPv6 and `]`.
     #[error("an address in brackets is one of IPv6, like [::1]")]
     Brackets,
 }

@@ -20,7 +20,6 @@ pub enum Policy {
     Deny,
 }
 
-/// The rules of one sandbox.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     policy: Policy,
@@ -30,52 +29,24 @@ pub struct Rules {
 /// Why something may not be reached. Each is one sentence that names host and rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refused {
-    /// The list does not have it.
     #[error("{host}:{port} is not in the list of allowed hosts (sandbox.network.allowed)")]
-    NotListed {
-        /// Who was asked for.
-        host: Host,
-        /// Its port.
-        port: u16,
-    },
-    /// There is no list.
+    NotListed { host: Host, port: u16 },
     #[error(
         "{host}:{port} cannot be reached, because the network is closed (sandbox.network is deny)"
     )]
-    Closed {
-        /// Who was asked for.
-        host: Host,
-        /// Its port.
-        port: u16,
-    },
+    Closed { host: Host, port: u16 },
     /// The name is listed, and leads where no name may lead.
     #[error(
         "{host}:{port} leads to {address}, {kind}; such an address must be in \
          sandbox.network.allowed itself"
     )]
-    Address {
-        /// Who was asked for.
-        host: Host,
-        /// Its port.
-        port: u16,
-        /// What it led to.
-        address: IpAddr,
-        /// What is wrong with that.
-        kind: AddressKind,
-    },
+    Address { host: Host, port: u16, address: IpAddr, kind: AddressKind },
     /// The name leads to the machine itself, by an address that the world knows.
     #[error(
         "{host}:{port} leads to {address}, an address of this machine; such an address must be in \
          sandbox.network.allowed itself"
     )]
-    Own {
-        /// Who was asked for.
-        host: Host,
-        /// Its port.
-        port: u16,
-        /// What it led to.
-        address: IpAddr,
-    },
+    Own { host: Host, port: u16, address: IpAddr },
 }
 
 impl Rules {
@@ -87,12 +58,10 @@ impl Rules {
         Self { policy, allowed }
     }
 
-    /// The policy.
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// What may be reached.
     pub fn allowed(&self) -> &[Endpoint] {
         &self.allowed
     }

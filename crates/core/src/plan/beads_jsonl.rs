@@ -14,74 +14,50 @@ use std::collections::HashSet;
 
 use super::json::{Fields, Json, Problem, lines, repeated_line};
 use super::tally::Tally;
-use super::{Plan, PlanError, PlanFormat, PlanTask, PlanWriter, Rendered};
+use super::{Plan, PlanError, PlanTask};
 use crate::ids::TaskId;
-use crate::task::{Task, TaskPatch};
+use crate::task::TaskPatch;
 use read::Issue;
+
+pub(super) use write::render;
 
 /// The types that every beads knows. `task` is the one that says nothing.
 const OWN_TYPES: [&str; 5] = ["task", "bug", "feature", "epic", "chore"];
 /// The most that beads has for a priority.
 const LAST_PRIORITY: i64 = 4;
 
-/// beads' `issues.jsonl`.
-pub(super) struct BeadsJsonl;
-
-impl PlanFormat for BeadsJsonl {
-    fn name(&self) -> &'static str {
-        "beads"
+pub(super) fn recognizes(file_name: &str, text: &str) -> bool {
+    if file_name.to_ascii_lowercase().ends_with(".jsonl") {
+        return true;
     }
-
-    fn about(&self) -> &'static str {
-        "beads' issues.jsonl, one issue per line"
-    }
-
-    fn recognises(&self, file_name: &str, text: &str) -> bool {
-        if file_name.to_ascii_lowercase().ends_with(".jsonl") {
-            return true;
-        }
-        let Some((_, first)) = lines(text).next() else {
-            return false;
-        };
-        let Ok(Json::Object(fields)) = Json::parse_line(first) else {
-            return false;
-        };
-        let has = |wanted: &str| fields.iter().any(|(key, _)| key == wanted);
+    let first = lines(text).next().and_then(|(_, first)| Json::parse_line(first).ok());
+    first.is_some_and(|issue| {
+        let has = |key| issue.get(key).is_some();
         has("title") && (has("issue_type") || has("status"))
-    }
-
-    fn parse(&self, text: &str) -> Result<Plan, PlanError> {
-        let mut tally = Tally::default();
-        let mut tasks: Vec<PlanTask> = Vec::new();
-        let mut gone: HashSet<String> = HashSet::new();
-        let read = lines(text).try_for_each(|(line, content)| {
-            let task = read_line(line, content, &mut gone, &mut tally);
-            tasks.extend(task.map_err(|Problem(problem)| PlanError { line, problem })?);
-            Ok(())
-        });
-        // An id that is there twice stands before the line that could not be read.
-        if let Some(error) = repeated_line(&tasks) {
-            return Err(error);
-        }
-        read?;
-        for task in &tasks {
-            gone.remove(task.id.as_str());
-        }
-        for task in &mut tasks {
-            forget(&gone, &mut task.fields, &mut tally);
-        }
-        Ok(Plan { tasks, not_kept: tally.sentences(), ..Plan::default() })
-    }
-
-    fn writer(&self) -> Option<&dyn PlanWriter> {
-        Some(self)
-    }
+    })
 }
 
-impl PlanWriter for BeadsJsonl {
-    fn render(&self, tasks: &[Task]) -> Rendered {
-        write::render(tasks)
+pub(super) fn parse(text: &str) -> Result<Plan, PlanError> {
+    let mut tally = Tally::default();
+    let mut tasks: Vec<PlanTask> = Vec::new();
+    let mut gone: HashSet<String> = HashSet::new();
+    let read = lines(text).try_for_each(|(line, content)| {
+        let task = read_line(line, content, &mut gone, &mut tally);
+        tasks.extend(task.map_err(|problem| problem.at(line))?);
+        Ok(())
+    });
+    // An id that is there twice stands before the line that could not be read.
+    if let Some(error) = repeated_line(&tasks) {
+        return Err(error);
     }
+    read?;
+    for task in &tasks {
+        gone.remove(task.id.as_str());
+    }
+    for task in &mut tasks {
+        forget(&gone, &mut task.fields, &mut tally);
+    }
+    Ok(Plan { tasks, not_kept: tally.sentences(), ..Plan::default() })
 }
 
 /// Takes out the links to issues that are deleted: they hold nothing up.
@@ -108,18 +84,14 @@ fn read_line(
     gone: &mut HashSet<String>,
     tally: &mut Tally,
 ) -> Result<Option<PlanTask>, Problem> {
-    let fields = match Json::parse_line(content)? {
-        Json::Object(fields) => fields,
-        other => {
-            return Err(Problem(format!("an issue is an object, not {}", other.kind())));
-        }
-    };
-    if let Some(id) = tombstone(&fields) {
+    let issue = Json::parse_line(content)?;
+    let fields = issue.fields("an issue is an object")?;
+    if let Some(id) = tombstone(fields) {
         tally.add("", "deleted issue", " (status tombstone)");
         gone.insert(id.to_owned());
         return Ok(None);
     }
-    Issue::collect(&fields, tally)?.into_task(line, tally).map(Some)
+    Issue::collect(fields, tally)?.into_task(line, tally).map(Some)
 }
 
 /// The id of an issue that is deleted.

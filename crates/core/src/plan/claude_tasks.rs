@@ -16,72 +16,53 @@ use std::collections::HashMap;
 use super::json::{Json, ObjectLines, Problem, dependencies, quoted, repeated_line, task_id};
 use super::markdown::words_id;
 use super::tally::Tally;
-use super::task_master::{Stage, priority, without_mark};
-use super::{Done, Plan, PlanError, PlanFormat, PlanTask};
+use super::task_master::{Stage, priority};
+use super::{Done, Plan, PlanError, PlanTask};
 use crate::task::TaskPatch;
 use crate::text::{Title, long};
 
-/// The task lists of Claude Code.
-pub(super) struct ClaudeTasks;
+pub(super) fn recognizes(_file_name: &str, text: &str) -> bool {
+    let Ok(document) = Json::parse(text) else { return false };
+    let is_task = |item: &Json<'_>| {
+        (item.get("subject").is_some() || item.get("content").is_some())
+            && item.get("status").is_some()
+            && item.get("title").is_none()
+    };
+    let items = items(&document);
+    items.is_ok_and(|items| !items.is_empty() && items.iter().all(is_task))
+}
 
-impl PlanFormat for ClaudeTasks {
-    fn name(&self) -> &'static str {
-        "claude"
-    }
-
-    fn about(&self) -> &'static str {
-        "Claude Code's tasks or todos"
-    }
-
-    fn recognises(&self, _file_name: &str, text: &str) -> bool {
-        let Ok(document) = Json::parse(without_mark(text)) else { return false };
-        let is_task = |item: &Json<'_>| {
-            (item.get("subject").is_some() || item.get("content").is_some())
-                && item.get("status").is_some()
-                && item.get("title").is_none()
-        };
-        let items = items(&document);
-        items.is_ok_and(|items| !items.is_empty() && items.iter().all(is_task))
-    }
-
-    fn parse(&self, text: &str) -> Result<Plan, PlanError> {
-        let text = without_mark(text);
-        let document =
-            Json::parse(text).map_err(|(line, Problem(problem))| PlanError { line, problem })?;
-        let lines = ObjectLines::of(&document, text);
-        let items = items(&document).map_err(|Problem(problem)| PlanError { line: 1, problem })?;
-        let (mut plan, mut tally) = (Plan::default(), Tally::default());
-        let mut times: HashMap<&str, u64> = HashMap::new();
-        for item in items {
-            let line = lines.line(item);
-            let words = item.get("content").or(item.get("subject"));
-            let time = words.and_then(|words| words.text("content").ok()).map_or(0, |words| {
-                let time = times.entry(words).or_default();
-                std::mem::replace(time, *time + 1)
-            });
-            let read = read_item(item, line, time, &mut tally);
-            let (task, dropped) = read.map_err(|Problem(problem)| PlanError { line, problem })?;
-            match dropped {
-                true => {
-                    tally.add("", "cancelled task", "");
-                    plan.dropped.push(task.id);
-                }
-                false => plan.tasks.push(task),
+pub(super) fn parse(text: &str) -> Result<Plan, PlanError> {
+    let document = Json::parse(text)?;
+    let lines = ObjectLines::of(&document, text);
+    let items = items(&document).map_err(|problem| problem.at(1))?;
+    let (mut plan, mut tally) = (Plan::default(), Tally::default());
+    let mut times: HashMap<&str, u64> = HashMap::new();
+    for item in items {
+        let line = lines.line(item);
+        let words = item.get("content").or(item.get("subject"));
+        let time = words.and_then(|words| words.text("content").ok()).map_or(0, |words| {
+            let time = times.entry(words).or_default();
+            std::mem::replace(time, *time + 1)
+        });
+        let read = read_item(item, line, time, &mut tally);
+        let (task, dropped) = read.map_err(|problem| problem.at(line))?;
+        match dropped {
+            true => {
+                tally.add("", "cancelled task", "");
+                plan.dropped.push(task.id);
             }
+            false => plan.tasks.push(task),
         }
-        if let Some(error) = repeated_line(&plan.tasks) {
-            return Err(error);
-        }
-        for deps in plan.tasks.iter_mut().filter_map(|task| task.fields.deps.as_mut()) {
-            deps.retain(|dep| !plan.dropped.contains(dep));
-        }
-        plan.not_kept = tally.sentences();
-        Ok(plan)
     }
-
-    fn has_local_ids(&self) -> bool {
-        true
+    if let Some(error) = repeated_line(&plan.tasks) {
+        return Err(error);
     }
+    for deps in plan.tasks.iter_mut().filter_map(|task| task.fields.deps.as_mut()) {
+        deps.retain(|dep| !plan.dropped.contains(dep));
+    }
+    plan.not_kept = tally.sentences();
+    Ok(plan)
 }
 
 /// The tasks of a document: a list, an object around a list, or one task.
@@ -104,12 +85,9 @@ fn read_item(
     time: u64,
     tally: &mut Tally,
 ) -> Result<(PlanTask, bool), Problem> {
-    let Json::Object(keys) = item else {
-        return Err(Problem(format!("a task is an object, not {}", item.kind())));
-    };
     let (mut id, mut words, mut status, mut deps) = (None, None, "", vec![]);
     let mut fields = TaskPatch::default();
-    for (key, value) in keys {
+    for (key, value) in item.fields("a task is an object")? {
         match &**key {
             "id" => id = Some(value.id(key)?),
             "subject" | "content" => words = Some(value.text(key)?),

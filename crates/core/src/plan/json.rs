@@ -13,22 +13,14 @@ use crate::plan::{PlanError, PlanTask};
 /// So many things are compared one by one; more than that with a set.
 const FEW: usize = 24;
 
-/// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::plan) enum Json<'a> {
-    /// `null`.
     Null,
-    /// `true` or `false`.
     Bool(bool),
-    /// A whole number.
     Whole(i64),
-    /// Any other number.
     Number(f64),
-    /// A text.
     Text(Cow<'a, str>),
-    /// A list.
     List(Vec<Self>),
-    /// An object.
     Object(Fields<'a>),
 }
 
@@ -45,13 +37,19 @@ impl<E: std::error::Error> From<E> for Problem {
     }
 }
 
+impl Problem {
+    pub(in crate::plan) fn at(self, line: usize) -> PlanError {
+        PlanError { line, problem: self.0 }
+    }
+}
+
 impl<'a> Json<'a> {
-    /// Reads a whole text. The problem comes with the line of the text that it is on.
-    pub(in crate::plan) fn parse(text: &'a str) -> Result<Self, (usize, Problem)> {
-        serde_json::from_str(text).map_err(|error| (error.line().max(1), problem_of(&error)))
+    /// Reads a whole text, with or without a byte order mark.
+    pub(in crate::plan) fn parse(text: &'a str) -> Result<Self, PlanError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        serde_json::from_str(text).map_err(|error| problem_of(&error).at(error.line().max(1)))
     }
 
-    /// Reads one line of many.
     pub(in crate::plan) fn parse_line(line: &'a str) -> Result<Self, Problem> {
         serde_json::from_str(line).map_err(|error| {
             let Problem(mut problem) = problem_of(&error);
@@ -86,7 +84,6 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text of `key`.
     pub(in crate::plan) fn text(&self, key: &str) -> Result<&str, Problem> {
         match self {
             Self::Text(text) => Ok(text),
@@ -103,7 +100,6 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The whole number of `key`.
     pub(in crate::plan) fn whole(&self, key: &str) -> Result<i64, Problem> {
         match self {
             Self::Whole(number) => Ok(*number),
@@ -150,6 +146,14 @@ impl<'a> Json<'a> {
             Self::Text(text) => Some(Cow::Borrowed(text)),
             Self::Whole(number) => Some(Cow::Owned(number.to_string())),
             _ => None,
+        }
+    }
+
+    /// The fields of an object; `what` says what it is that must be one.
+    pub(in crate::plan) fn fields(&self, what: &str) -> Result<&Fields<'a>, Problem> {
+        match self {
+            Self::Object(fields) => Ok(fields),
+            other => Err(Problem(format!("{what}, not {}", other.kind()))),
         }
     }
 
@@ -219,6 +223,11 @@ pub(in crate::plan) fn wrong_item(
     Problem(format!("\"{key}\" must be a list of {what}, but its item {position} is {kind}"))
 }
 
+/// The value of a key that must be there.
+pub(in crate::plan) fn present<T>(key: &str, value: Option<T>) -> Result<T, Problem> {
+    value.ok_or_else(|| Problem(format!("\"{key}\" is missing")))
+}
+
 /// Checks an id; `what` is the word for the problem, such as "dependency".
 pub(in crate::plan) fn task_id(what: &str, text: &str) -> Result<TaskId, Problem> {
     TaskId::new(text).map_err(|error| Problem(format!("the {what} {}: {error}", quoted(text))))
@@ -232,11 +241,7 @@ pub(in crate::plan) fn dependencies(own: &TaskId, texts: &[&str]) -> Result<Vec<
         if *text == own.as_str() {
             return Err(Problem(format!("the task \"{own}\" depends on itself")));
         }
-        let is_new = match texts.len() {
-            ..=FEW => ids.iter().all(|id| id.as_str() != *text),
-            _ => seen.insert(*text),
-        };
-        if is_new {
+        if seen.insert(*text) {
             ids.push(task_id("dependency", text)?);
         }
     }

@@ -14,6 +14,7 @@ mod sync_jsonl;
 mod tally;
 mod task_master;
 
+use self::markdown::PlanKind;
 use crate::ids::TaskId;
 use crate::task::{Task, TaskPatch};
 use crate::text::Title;
@@ -27,7 +28,6 @@ pub use sync_jsonl::parse_sync;
 pub struct PlanTask {
     /// The line of the text that it stands on, from 1.
     pub line: usize,
-    /// Its id.
     pub id: TaskId,
     /// Its title; `fields.title` is not read.
     pub title: Title,
@@ -62,7 +62,6 @@ pub struct Plan {
 /// Tasks as text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rendered {
-    /// The text.
     pub text: String,
     /// What the tasks say and the format cannot, one sentence each.
     pub not_kept: Vec<String>,
@@ -74,57 +73,105 @@ pub struct Rendered {
 pub struct PlanError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
     pub problem: String,
 }
 
 /// A way to write plans.
-pub trait PlanFormat: Sync {
+#[derive(Debug)]
+pub struct PlanFormat {
     /// The word for `--format` and for `ralph export`.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// What it is, in half a line.
-    fn about(&self) -> &'static str;
-
+    pub about: &'static str,
     /// Whether a file of this name and content is meant to be in this format.
-    fn recognises(&self, file_name: &str, text: &str) -> bool;
-
+    pub recognizes: fn(&str, &str) -> bool,
     /// Reads a text. All of it is checked; the first problem is returned.
-    fn parse(&self, text: &str) -> Result<Plan, PlanError>;
-
-    /// What writes this format; `None` for a format that is only read.
-    fn writer(&self) -> Option<&dyn PlanWriter> {
-        None
-    }
-
+    pub parse: fn(&str) -> Result<Plan, PlanError>,
+    /// Writes tasks, without deleted ones; `None` for a format that is only read.
+    pub render: Option<fn(&[Task]) -> Rendered>,
     /// Whether its ids are unique in one file only, such as `T001` or `1.2`: two files of a repository may use the
     /// same id for different tasks.
-    fn has_local_ids(&self) -> bool {
-        false
-    }
-}
-
-/// A format that tasks can be exported to.
-pub trait PlanWriter {
-    /// Writes tasks. Deleted ones are left out.
-    fn render(&self, tasks: &[Task]) -> Rendered;
+    pub has_local_ids: bool,
 }
 
 /// Every format, in the order in which they are asked whether they recognize a file. Formats that look at the content
 /// come before those that take any file with their ending.
-pub static FORMATS: &[&dyn PlanFormat] = &[
-    &task_master::TaskMaster,
-    &claude_tasks::ClaudeTasks,
-    &prd_json::PrdJson,
-    &beads_jsonl::BeadsJsonl,
-    &markdown::Markdown(markdown::PlanKind::Branches),
-    &markdown::Markdown(markdown::PlanKind::Progress),
-    &markdown::SpecKit,
-    &markdown::OpenSpec,
-    &markdown::Markdown(markdown::PlanKind::Checklist),
+pub static FORMATS: &[PlanFormat] = &[
+    PlanFormat {
+        name: "task-master",
+        about: "task-master's tasks.json, tasks with subtasks",
+        recognizes: task_master::recognizes,
+        parse: task_master::parse,
+        render: None,
+        has_local_ids: true,
+    },
+    PlanFormat {
+        name: "claude",
+        about: "Claude Code's tasks or todos",
+        recognizes: claude_tasks::recognizes,
+        parse: claude_tasks::parse,
+        render: None,
+        has_local_ids: true,
+    },
+    PlanFormat {
+        name: "prd",
+        about: "prd.json, one document with user stories",
+        recognizes: prd_json::recognizes,
+        parse: prd_json::parse,
+        render: Some(prd_json::render),
+        has_local_ids: false,
+    },
+    PlanFormat {
+        name: "beads",
+        about: "beads' issues.jsonl, one issue per line",
+        recognizes: beads_jsonl::recognizes,
+        parse: beads_jsonl::parse,
+        render: Some(beads_jsonl::render),
+        has_local_ids: false,
+    },
+    PlanFormat {
+        name: "branches",
+        about: "markdown with \"## Branch: name\" sections",
+        recognizes: |name, text| markdown::recognizes(PlanKind::Branches, name, text),
+        parse: |text| markdown::parse(PlanKind::Branches, text),
+        render: Some(|tasks| markdown::render(PlanKind::Branches, tasks)),
+        has_local_ids: false,
+    },
+    PlanFormat {
+        name: "progress",
+        about: "markdown that starts with \"# Progress: name\"",
+        recognizes: |name, text| markdown::recognizes(PlanKind::Progress, name, text),
+        parse: |text| markdown::parse(PlanKind::Progress, text),
+        render: Some(|tasks| markdown::render(PlanKind::Progress, tasks)),
+        has_local_ids: false,
+    },
+    PlanFormat {
+        name: "spec-kit",
+        about: "spec-kit's tasks.md, checkboxes T001 in phases",
+        recognizes: markdown::spec_kit::recognizes,
+        parse: markdown::spec_kit::parse,
+        render: None,
+        has_local_ids: true,
+    },
+    PlanFormat {
+        name: "openspec",
+        about: "OpenSpec's tasks.md, checkboxes 1.1 below numbered headings",
+        recognizes: markdown::openspec::recognizes,
+        parse: markdown::openspec::parse,
+        render: None,
+        has_local_ids: true,
+    },
+    PlanFormat {
+        name: "checklist",
+        about: "markdown with checkboxes or \"### Task N: title\"",
+        recognizes: |name, text| markdown::recognizes(PlanKind::Checklist, name, text),
+        parse: |text| markdown::parse(PlanKind::Checklist, text),
+        render: Some(|tasks| markdown::render(PlanKind::Checklist, tasks)),
+        has_local_ids: false,
+    },
 ];
 
 /// The format of a file with this name and content.
-pub fn recognized(file_name: &str, text: &str) -> Option<&'static dyn PlanFormat> {
-    FORMATS.iter().copied().find(|format| format.recognises(file_name, text))
+pub fn recognized(file_name: &str, text: &str) -> Option<&'static PlanFormat> {
+    FORMATS.iter().find(|format| (format.recognizes)(file_name, text))
 }

@@ -11,68 +11,44 @@ mod tests;
 mod write;
 
 use super::beads_jsonl::with_sections;
-use super::json::{Json, Problem, dependencies, quoted, repeated, task_id};
+use super::json::{Json, Problem, dependencies, present, quoted, repeated, task_id};
 use super::sync_jsonl::steps;
 use super::tally::Tally;
-use super::{Done, Plan, PlanError, PlanFormat, PlanTask, PlanWriter, Rendered};
-use crate::task::{Priority, Task, TaskPatch};
+use super::{Done, Plan, PlanError, PlanTask};
+use crate::task::{Priority, TaskPatch};
 use crate::text::{Title, label, long};
+
+pub(super) use write::render;
 
 /// The key of the list of stories.
 const STORIES: &str = "userStories";
 
-/// The `prd.json` of many loops.
-pub(super) struct PrdJson;
-
-impl PlanFormat for PrdJson {
-    fn name(&self) -> &'static str {
-        "prd"
-    }
-
-    fn about(&self) -> &'static str {
-        "prd.json, one document with user stories"
-    }
-
-    fn recognises(&self, file_name: &str, text: &str) -> bool {
-        let file_name = file_name.to_ascii_lowercase();
-        file_name.ends_with(".json") || (!file_name.ends_with(".jsonl") && names_stories(text))
-    }
-
-    fn parse(&self, text: &str) -> Result<Plan, PlanError> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let document =
-            Json::parse(text).map_err(|(line, Problem(problem))| PlanError { line, problem })?;
-        let mut tally = Tally::default();
-        let head =
-            Head::read(&document).map_err(|Problem(problem)| PlanError { line: 1, problem })?;
-        let mut tasks: Vec<PlanTask> = Vec::with_capacity(head.stories.len());
-        let lines = story_lines(text);
-        let read = head.stories.iter().enumerate().try_for_each(|(index, story)| {
-            // The lines of a document that writes the key of its stories with escapes are not known.
-            let line = lines.get(index).copied().unwrap_or(1);
-            let task = read_story(story, line, head.branch.as_deref(), &mut tally);
-            tasks.push(task.map_err(|problem| at_story(line, index, &problem))?);
-            Ok(())
-        });
-        // An id that is there twice stands before the story that could not be read.
-        if let Some(error) = repeated_story(&tasks) {
-            return Err(error);
-        }
-        read?;
-        let mut not_kept = head.not_kept;
-        not_kept.extend(tally.sentences());
-        Ok(Plan { tasks, not_kept, ..Plan::default() })
-    }
-
-    fn writer(&self) -> Option<&dyn PlanWriter> {
-        Some(self)
-    }
+pub(super) fn recognizes(file_name: &str, text: &str) -> bool {
+    let file_name = file_name.to_ascii_lowercase();
+    file_name.ends_with(".json") || (!file_name.ends_with(".jsonl") && names_stories(text))
 }
 
-impl PlanWriter for PrdJson {
-    fn render(&self, tasks: &[Task]) -> Rendered {
-        write::render(tasks)
+pub(super) fn parse(text: &str) -> Result<Plan, PlanError> {
+    let document = Json::parse(text)?;
+    let mut tally = Tally::default();
+    let head = Head::read(&document).map_err(|problem| problem.at(1))?;
+    let mut tasks: Vec<PlanTask> = Vec::with_capacity(head.stories.len());
+    let lines = story_lines(text);
+    let read = head.stories.iter().enumerate().try_for_each(|(index, story)| {
+        // The lines of a document that writes the key of its stories with escapes are not known.
+        let line = lines.get(index).copied().unwrap_or(1);
+        let task = read_story(story, line, head.branch.as_deref(), &mut tally);
+        tasks.push(task.map_err(|problem| at_story(line, index, &problem))?);
+        Ok(())
+    });
+    // An id that is there twice stands before the story that could not be read.
+    if let Some(error) = repeated_story(&tasks) {
+        return Err(error);
     }
+    read?;
+    let mut not_kept = head.not_kept;
+    not_kept.extend(tally.sentences());
+    Ok(Plan { tasks, not_kept, ..Plan::default() })
 }
 
 fn at_story(line: usize, index: usize, Problem(problem): &Problem) -> PlanError {
@@ -107,25 +83,18 @@ struct Head<'j> {
 
 impl<'j> Head<'j> {
     fn read(document: &'j Json<'j>) -> Result<Self, Problem> {
-        let Json::Object(fields) = document else {
-            let kind = document.kind();
-            return Err(Problem(format!("a plan is an object with \"{STORIES}\", not {kind}")));
-        };
-        let mut head = Head { branch: None, stories: &[], not_kept: Vec::new() };
-        let mut found = false;
+        let fields = document.fields(&format!("a plan is an object with \"{STORIES}\""))?;
+        let (mut branch, mut stories, mut not_kept) = (None, None, Vec::new());
         for (key, value) in fields {
             match &**key {
-                STORIES => {
-                    found = *value != Json::Null;
-                    head.stories = value.items(key, "stories")?;
-                }
-                "branchName" => head.branch = label("branch", value.text_or_null(key)?)?,
+                STORIES if *value != Json::Null => stories = Some(value.items(key, "stories")?),
+                "branchName" => branch = label("branch", value.text_or_null(key)?)?,
                 _ if value.says_nothing() => {}
-                "project" | "description" => head.not_kept.push(format!("the {key} of the plan")),
-                _ => head.not_kept.push(format!("unknown field {} of the plan", quoted(key))),
+                "project" | "description" => not_kept.push(format!("the {key} of the plan")),
+                _ => not_kept.push(format!("unknown field {} of the plan", quoted(key))),
             }
         }
-        if found { Ok(head) } else { Err(Problem(format!("\"{STORIES}\" is missing"))) }
+        Ok(Self { branch, stories: present(STORIES, stories)?, not_kept })
     }
 }
 
@@ -135,13 +104,10 @@ fn read_story(
     branch: Option<&str>,
     tally: &mut Tally,
 ) -> Result<PlanTask, Problem> {
-    let Json::Object(keys) = story else {
-        return Err(Problem(format!("a story is an object, not {}", story.kind())));
-    };
     let mut fields = TaskPatch { branch: branch.map(|b| Some(b.to_owned())), ..Default::default() };
     let (mut id, mut title, mut description, mut notes) = (None, None, None, "");
     let (mut deps, mut passes) = (None, false);
-    for (key, value) in keys {
+    for (key, value) in story.fields("a story is an object")? {
         match &**key {
             "id" => id = Some(task_id("id", &value.id(key)?)?),
             "title" => title = Some(Title::new(value.text(key)?)?),
@@ -156,9 +122,8 @@ fn read_story(
             _ => tally.lost(true, &format!("unknown field {}", quoted(key)), "story"),
         }
     }
-    let missing = |key| move || Problem(format!("\"{key}\" is missing"));
-    let id = id.ok_or_else(missing("id"))?;
-    let title = title.ok_or_else(missing("title"))?;
+    let id = present("id", id)?;
+    let title = present("title", title)?;
     if description.is_some() || !notes.trim().is_empty() {
         let text = with_sections(description.unwrap_or_default(), &[("Notes", notes)]);
         fields.description = Some(long("description", text)?);

@@ -11,7 +11,6 @@ use crate::text::Title;
 /// A task that is proposed: a new one, or one of the feature that stays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposal {
-    /// Its id.
     pub id: TaskId,
     /// Its title; `fields.title` is not read.
     pub title: Title,
@@ -23,29 +22,24 @@ pub struct Proposal {
 /// The tasks that are proposed for a feature, in the order in which they were.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposals {
-    /// The feature.
     pub feature: FeatureName,
     /// The tasks; no id twice.
     tasks: Vec<Proposal>,
 }
 
 impl Proposals {
-    /// Nothing yet.
     pub fn new(feature: FeatureName) -> Self {
         Self { feature, tasks: vec![] }
     }
 
-    /// The tasks.
     pub fn tasks(&self) -> &[Proposal] {
         &self.tasks
     }
 
-    /// Whether this task is among them.
     pub fn has(&self, id: &TaskId) -> bool {
         self.tasks.iter().any(|task| task.id == *id)
     }
 
-    /// Proposes one more.
     pub fn add(&mut self, proposal: Proposal) -> Result<(), Refusal> {
         if self.has(&proposal.id) {
             return Err(Refusal::Exists { id: proposal.id });
@@ -62,7 +56,6 @@ impl Proposals {
         }
     }
 
-    /// Changes one.
     pub fn amend(&mut self, id: &TaskId, patch: TaskPatch) -> Result<(), Refusal> {
         let Some(known) = self.tasks.iter_mut().find(|task| task.id == *id) else {
             return Err(Refusal::Unknown { id: id.clone() });
@@ -75,7 +68,6 @@ impl Proposals {
         Ok(())
     }
 
-    /// Removes one.
     pub fn withdraw(&mut self, id: &TaskId) -> Result<(), Refusal> {
         let before = self.tasks.len();
         self.tasks.retain(|task| task.id != *id);

@@ -9,7 +9,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::json::{Json, Problem, dependencies, lines, quoted, repeated_line, task_id};
+use super::json::{Json, Problem, dependencies, lines, present, quoted, repeated_line, task_id};
 
 use super::{Plan, PlanError, PlanTask};
 use crate::nearest::nearest;
@@ -35,9 +35,7 @@ const KEYS: [(&str, &str); 9] = [
 pub fn parse_sync(text: &str) -> Result<Plan, PlanError> {
     let mut tasks: Vec<PlanTask> = Vec::new();
     let read = lines(text).try_for_each(|(line, content)| {
-        tasks.push(
-            read_line(line, content).map_err(|Problem(problem)| PlanError { line, problem })?,
-        );
+        tasks.push(read_line(line, content).map_err(|problem| problem.at(line))?);
         Ok(())
     });
     // An id that is there twice stands before the line that could not be read.
@@ -48,20 +46,11 @@ pub fn parse_sync(text: &str) -> Result<Plan, PlanError> {
 }
 
 fn read_line(line: usize, content: &str) -> Result<PlanTask, Problem> {
-    let fields = match Json::parse_line(content)? {
-        Json::Object(fields) => fields,
-        other => {
-            let kind = other.kind();
-            return Err(Problem(format!(
-                "a task is an object such as {{\"id\":\"a\",\"t\":\"A title\"}}, not {kind}"
-            )));
-        }
-    };
-    let mut id = None;
-    let mut title = None;
-    let mut deps = None;
+    let task = Json::parse_line(content)?;
+    let (mut id, mut title, mut deps) = (None, None, None);
     let mut patch = TaskPatch::default();
-    for (key, value) in &fields {
+    let what = "a task is an object such as {\"id\":\"a\",\"t\":\"A title\"}";
+    for (key, value) in task.fields(what)? {
         match &**key {
             "id" => id = Some(task_id("id", value.text("id")?)?),
             "t" => title = Some(Title::new(value.text("t")?)?),
@@ -75,9 +64,8 @@ fn read_line(line: usize, content: &str) -> Result<PlanTask, Problem> {
             other => return Err(unknown_key(other)),
         }
     }
-    let missing = |key| move || Problem(format!("\"{key}\" is missing"));
-    let id = id.ok_or_else(missing("id"))?;
-    let title = title.ok_or_else(missing("t"))?;
+    let id = present("id", id)?;
+    let title = present("t", title)?;
     patch.deps = deps.map(|deps| dependencies(&id, &deps)).transpose()?;
     Ok(PlanTask { line, id, title, fields: patch, done: None, waits: None })
 }

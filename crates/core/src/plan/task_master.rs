@@ -13,9 +13,11 @@ mod tests;
 use std::collections::HashSet;
 
 use super::beads_jsonl::with_sections;
-use super::json::{Json, ObjectLines, Problem, dependencies, quoted, repeated_line, task_id};
+use super::json::{
+    Json, ObjectLines, Problem, dependencies, present, quoted, repeated_line, task_id,
+};
 use super::tally::Tally;
-use super::{Done, Plan, PlanError, PlanFormat, PlanTask};
+use super::{Done, Plan, PlanError, PlanTask};
 use crate::ids::TaskId;
 use crate::task::{Priority, TaskPatch};
 use crate::text::{Title, label, long, printable_line};
@@ -25,49 +27,25 @@ const TASKS: &str = "tasks";
 /// The tag whose ids stand alone.
 const MAIN_TAG: &str = "master";
 
-/// The `tasks.json` of task-master.
-pub(super) struct TaskMaster;
-
-impl PlanFormat for TaskMaster {
-    fn name(&self) -> &'static str {
-        "task-master"
-    }
-
-    fn about(&self) -> &'static str {
-        "task-master's tasks.json, tasks with subtasks"
-    }
-
-    fn recognises(&self, _file_name: &str, text: &str) -> bool {
-        let Ok(document) = Json::parse(without_mark(text)) else { return false };
-        let has_title = |task: &Json<'_>| task.get("title").is_some();
-        let is_list = |value: Option<&Json<'_>>| matches!(value, Some(Json::List(tasks)) if tasks.iter().all(has_title));
-        match &document {
-            Json::Object(_) if document.get(TASKS).is_some() => is_list(document.get(TASKS)),
-            Json::Object(fields) => fields.iter().any(|(_, tag)| is_list(tag.get(TASKS))),
-            _ => false,
-        }
-    }
-
-    fn parse(&self, text: &str) -> Result<Plan, PlanError> {
-        let text = without_mark(text);
-        let document =
-            Json::parse(text).map_err(|(line, Problem(problem))| PlanError { line, problem })?;
-        let lines = ObjectLines::of(&document, text);
-        let mut reading = Reading { lines, plan: Plan::default(), tally: Tally::default() };
-        reading.document(&document)?;
-        reading.finished()
-    }
-
-    fn has_local_ids(&self) -> bool {
-        true
+pub(super) fn recognizes(_file_name: &str, text: &str) -> bool {
+    let Ok(document) = Json::parse(text) else { return false };
+    let has_title = |task: &Json<'_>| task.get("title").is_some();
+    let is_list = |value: Option<&Json<'_>>| matches!(value, Some(Json::List(tasks)) if tasks.iter().all(has_title));
+    match &document {
+        Json::Object(_) if document.get(TASKS).is_some() => is_list(document.get(TASKS)),
+        Json::Object(fields) => fields.iter().any(|(_, tag)| is_list(tag.get(TASKS))),
+        _ => false,
     }
 }
 
-pub(super) fn without_mark(text: &str) -> &str {
-    text.strip_prefix('\u{feff}').unwrap_or(text)
+pub(super) fn parse(text: &str) -> Result<Plan, PlanError> {
+    let document = Json::parse(text)?;
+    let lines = ObjectLines::of(&document, text);
+    let mut reading = Reading { lines, plan: Plan::default(), tally: Tally::default() };
+    reading.document(&document)?;
+    reading.finished()
 }
 
-/// What a status word means.
 pub(super) enum Stage {
     Open,
     Done,
@@ -130,11 +108,8 @@ struct Fields<'j> {
 
 impl<'j> Fields<'j> {
     fn of(task: &'j Json<'j>, tally: &mut Tally) -> Result<Self, Problem> {
-        let Json::Object(keys) = task else {
-            return Err(Problem(format!("a task is an object, not {}", task.kind())));
-        };
         let mut fields = Self::default();
-        for (key, value) in keys {
+        for (key, value) in task.fields("a task is an object")? {
             match &**key {
                 "id" => fields.id = Some(value.id(key)?.into_owned()),
                 "title" => fields.title = Some(Title::new(value.text(key)?)?),
@@ -182,13 +157,9 @@ struct Reading<'j> {
 
 impl<'j> Reading<'j> {
     fn document(&mut self, document: &'j Json<'j>) -> Result<(), PlanError> {
-        let at_top = |Problem(problem)| PlanError { line: 1, problem };
-        let Json::Object(fields) = document else {
-            let kind = document.kind();
-            return Err(at_top(Problem(format!(
-                "a plan is an object with \"{TASKS}\", not {kind}"
-            ))));
-        };
+        let at_top = |problem: Problem| problem.at(1);
+        let what = format!("a plan is an object with \"{TASKS}\"");
+        let fields = document.fields(&what).map_err(at_top)?;
         let untagged = document.get(TASKS).is_some();
         let mut found = false;
         for (key, value) in fields {
@@ -211,7 +182,7 @@ impl<'j> Reading<'j> {
             let tasks = list.items(TASKS, "tasks").map_err(at_top)?;
             self.list(tasks, &Tag { name, prefix }, None)?;
         }
-        if found { Ok(()) } else { Err(at_top(Problem(format!("\"{TASKS}\" is missing")))) }
+        present(TASKS, found.then_some(())).map_err(at_top)
     }
 
     fn list(
@@ -222,7 +193,7 @@ impl<'j> Reading<'j> {
     ) -> Result<(), PlanError> {
         for task in tasks {
             let line = self.lines.line(task);
-            let at = |Problem(problem)| PlanError { line, problem };
+            let at = |problem: Problem| problem.at(line);
             let fields = Fields::of(task, &mut self.tally).map_err(at)?;
             let (place, parts) = (self.plan.tasks.len(), fields.subtasks);
             let read = self.task(line, fields, tag, above).map_err(at)?;
@@ -240,9 +211,8 @@ impl<'j> Reading<'j> {
         tag: &Tag<'j>,
         above: Option<&Above>,
     ) -> Result<Above, Problem> {
-        let missing = |key| move || Problem(format!("\"{key}\" is missing"));
-        let own = fields.id.ok_or_else(missing("id"))?;
-        let title = fields.title.ok_or_else(missing("title"))?;
+        let own = present("id", fields.id)?;
+        let title = present("title", fields.title)?;
         let number = match above {
             Some(above) if !own.contains('.') => format!("{}.{own}", above.number),
             _ => own,

@@ -16,11 +16,6 @@ pub fn transient(failures: u32, jitter: f64) -> Duration {
     full.mul_f64(0.5 + 0.5 * jitter)
 }
 
-/// After the `failures`-th peek in a row that failed: as [`transient`].
-pub fn peek_failure(failures: u32, jitter: f64) -> Duration {
-    transient(failures, jitter)
-}
-
 /// Before the `probe`-th try (from 1) during a usage limit without a reset time: 1, 2, 4, 8, then every 15
 /// minutes.
 pub fn usage_probe(probe: u32) -> Duration {
@@ -46,7 +41,7 @@ mod tests {
         assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
         assert_eq!(transient(3, 0.0), Duration::from_secs(4));
         assert_eq!(transient(3, 0.5), Duration::from_secs(6));
-        assert_eq!(peek_failure(40, 1.0), MAX_TRANSIENT);
+        assert_eq!(transient(40, 1.0), MAX_TRANSIENT);
     }
 
     #[test]

@@ -18,7 +18,6 @@ const STEADY: u32 = 3;
 pub const STRATEGIES: [&str; 5] =
     ["agent", "fixed", "cost-optimized", "escalate", "plan-then-execute"];
 
-/// How a model is chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
@@ -37,13 +36,8 @@ pub enum Strategy {
 /// Why there is no such strategy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StrategyError {
-    /// There is none of that name.
     #[error("{name:?} is not a model strategy; choose one of {}", STRATEGIES.join(", "))]
-    Unknown {
-        /// What was asked for.
-        name: String,
-    },
-    /// `fixed` without a model.
+    Unknown { name: String },
     #[error("the strategy \"fixed\" needs a model")]
     NoModel,
 }
@@ -67,9 +61,7 @@ impl Strategy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// One of three sizes.
     Tier(Tier),
-    /// A name.
     Named(String),
 }
 
@@ -107,18 +99,12 @@ impl TierNames {
 }
 
 /// What a run remembers between two choices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ModelState {
     /// How far `escalate` has gone.
     pub level: Tier,
     /// What the last session asked for.
     pub hint: Option<Tier>,
-}
-
-impl Default for ModelState {
-    fn default() -> Self {
-        Self { level: Tier::Haiku, hint: None }
-    }
 }
 
 /// How the run goes.
@@ -146,7 +132,6 @@ pub struct TroubleSignals {
 }
 
 impl TroubleSignals {
-    /// Any trouble at all.
     pub fn any(self) -> bool {
         self.moderate || self.severe
     }
@@ -160,19 +145,13 @@ impl TroubleSignals {
 
 /// Looks for words of trouble in a text: whole words, in any case.
 pub fn trouble_signals(text: &str) -> TroubleSignals {
-    let one_of = |list: &[&str], word: &str| list.iter().any(|w| w.eq_ignore_ascii_case(word));
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').fold(
-        TroubleSignals::default(),
-        |found, word| {
-            found.and(TroubleSignals {
-                moderate: one_of(&MODERATE, word),
-                severe: one_of(&SEVERE, word),
-            })
-        },
-    )
+    let has = |list: &[&str]| {
+        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.any(|word| list.iter().any(|known| known.eq_ignore_ascii_case(word)))
+    };
+    TroubleSignals { moderate: has(&MODERATE), severe: has(&SEVERE) }
 }
 
-/// The model of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The model to ask for; `None` leaves it to the agent.
@@ -204,7 +183,6 @@ pub enum By {
 /// After so many equal failures in a row a strategy goes one tier up, and after as many more another one.
 pub const FAILURES_PER_TIER: u32 = 2;
 
-/// Chooses the model of the next iteration.
 pub fn choose(strategy: &Strategy, state: &ModelState, facts: &ModelFacts) -> Choice {
     let level = state.level.max(need(facts.trouble));
     let wanted = match strategy {
@@ -241,11 +219,8 @@ fn raised(strategy: &Strategy, wanted: Option<&Model>, failures: u32) -> Option<
     if matches!(strategy, Strategy::Agent | Strategy::Fixed(_)) {
         return None;
     }
-    let up = |tier| match tier {
-        Tier::Haiku => Tier::Sonnet,
-        Tier::Sonnet | Tier::Opus => Tier::Opus,
-    };
-    let raised = (0..failures / FAILURES_PER_TIER).take(2).fold(*tier, |tier, _| up(tier));
+    let above = Tier::ALL.into_iter().filter(|above| above > tier);
+    let raised = above.take((failures / FAILURES_PER_TIER) as usize).last().unwrap_or(*tier);
     (raised != *tier).then_some(raised)
 }
 

@@ -1,29 +1,30 @@
 //! Private keys: the line they begin with, and which bytes behind it belong to them.
 
-use super::shapes::ShapeMatch;
+use super::{MatchAt, State};
 
 /// The longest private key, in bytes.
 const LONGEST_KEY: u32 = 32 * 1024;
 
 /// What follows on `-----BEGIN `, which has `prefix` bytes.
-pub(super) fn key(behind: &[u8], prefix: usize, ends: bool) -> ShapeMatch {
+pub(super) fn key(behind: &[u8], prefix: usize, ends: bool) -> MatchAt {
     const NAMES: [&[u8]; 2] = [b"PRIVATE KEY-----", b"PRIVATE KEY BLOCK-----"];
     const ALGORITHM: usize = 24;
     for kind in 0..=behind.len().min(ALGORITHM) {
         for name in NAMES {
             if behind[kind..].starts_with(name) {
-                return ShapeMatch::Key { end: prefix + kind + name.len() };
+                let then = State::Key(KeyBlock::default());
+                return MatchAt::Found { keep: 0, end: prefix + kind + name.len(), then };
             }
             if !ends && name.starts_with(&behind[kind..]) {
-                return ShapeMatch::More;
+                return MatchAt::More;
             }
         }
         match behind.get(kind) {
             Some(b'A'..=b'Z' | b'0'..=b'9' | b' ') => {}
-            _ => return ShapeMatch::Nothing,
+            _ => return MatchAt::Nothing,
         }
     }
-    ShapeMatch::Nothing
+    MatchAt::Nothing
 }
 
 /// The arrow that agents print between a number and its line.

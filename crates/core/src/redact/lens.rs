@@ -30,7 +30,6 @@ pub(super) struct Unit {
     pub(super) at: u64,
     /// Whether it is seen as the one byte there; it is seen as nothing otherwise.
     pub(super) is_letter: bool,
-    /// What came.
     pub(super) raw: Vec<u8>,
 }
 

@@ -3,16 +3,17 @@
 //! with dashes must stay.
 
 use super::key_block::key;
+use super::{MatchAt, State};
 
 /// The longest part of a token that is looked at; what follows belongs to it as well.
 const MOST: usize = 512;
 
 /// One kind of secret.
 pub(super) struct Shape {
-    /// What it begins with, at least two bytes.
-    pub(super) prefix: &'static [u8],
+    /// What it may begin with, at least two bytes each, with bars between them.
+    prefixes: &'static str,
     /// The bytes of a token; `None` where the shape is not a token.
-    pub(super) class: Option<fn(u8) -> bool>,
+    class: Option<IsIn>,
     how: How,
 }
 
@@ -21,7 +22,6 @@ enum How {
     Token(Length, Needs),
     /// The same; the prefix stays.
     Behind(Length, Needs),
-    /// A block with a private key.
     Key,
     /// A user and a password in an address. Both go: the name may be a token.
     Login,
@@ -52,129 +52,74 @@ enum Needs {
     Base64,
 }
 
-/// What a shape sees at a place.
-pub(super) enum ShapeMatch {
-    Nothing,
-    More,
-    Token {
-        keep: usize,
-        end: usize,
-    },
-    /// A token that ends where something invisible is, whatever follows.
-    Cut {
-        keep: usize,
-        end: usize,
-    },
-    Key {
-        end: usize,
-    },
+type IsIn = fn(u8) -> bool;
+
+const fn token(prefixes: &'static str, class: IsIn, length: Length, needs: Needs) -> Shape {
+    Shape { prefixes, class: Some(class), how: How::Token(length, needs) }
 }
 
-const fn token(
-    prefix: &'static [u8],
-    class: fn(u8) -> bool,
-    length: Length,
-    needs: Needs,
-) -> Shape {
-    Shape { prefix, class: Some(class), how: How::Token(length, needs) }
-}
-
-const fn behind(prefix: &'static [u8], class: fn(u8) -> bool, least: usize, needs: Needs) -> Shape {
-    Shape { prefix, class: Some(class), how: How::Behind(AtLeast(least), needs) }
+const fn behind(prefixes: &'static str, class: IsIn, least: usize, needs: Needs) -> Shape {
+    Shape { prefixes, class: Some(class), how: How::Behind(AtLeast(least), needs) }
 }
 
 /// Every kind: what it begins with, its letters, its length without the prefix, and what else it needs.
 pub(super) const SHAPES: &[Shape] = &[
     // Models
-    token(b"sk-", word, AtLeast(20), Needs::DigitAndRun),
-    token(b"hf_", letter, AtLeast(34), Needs::Nothing),
-    token(b"gsk_", letter, AtLeast(48), Needs::Nothing),
-    token(b"xai-", letter, AtLeast(64), Needs::Digit),
-    token(b"r8_", letter, Exactly(37), Needs::Nothing),
-    token(b"pplx-", letter, AtLeast(48), Needs::Nothing),
-    token(b"nvapi-", word, AtLeast(60), Needs::Digit),
+    token("sk-", word, AtLeast(20), Needs::DigitAndRun),
+    token("hf_", letter, AtLeast(34), Needs::Nothing),
+    token("gsk_|pplx-", letter, AtLeast(48), Needs::Nothing),
+    token("xai-", letter, AtLeast(64), Needs::Digit),
+    token("r8_", letter, Exactly(37), Needs::Nothing),
+    token("nvapi-", word, AtLeast(60), Needs::Digit),
     // Forges and registries
-    token(b"ghp_", letter, AtLeast(30), Needs::Nothing),
-    token(b"gho_", letter, AtLeast(30), Needs::Nothing),
-    token(b"ghu_", letter, AtLeast(30), Needs::Nothing),
-    token(b"ghs_", letter, AtLeast(30), Needs::Nothing),
-    token(b"ghr_", letter, AtLeast(30), Needs::Nothing),
-    token(b"github_pat_", word, AtLeast(22), Needs::Nothing),
-    token(b"glpat-", word, AtLeast(20), Needs::Nothing),
-    token(b"gldt-", word, AtLeast(20), Needs::Digit),
-    token(b"glrt-", word, AtLeast(20), Needs::Digit),
-    token(b"glptt-", word, AtLeast(20), Needs::Digit),
-    token(b"glcbt-", word, AtLeast(20), Needs::Digit),
-    token(b"glimt-", word, AtLeast(20), Needs::Digit),
-    token(b"glagent-", word, AtLeast(20), Needs::Digit),
-    token(b"glsoat-", word, AtLeast(20), Needs::Digit),
-    token(b"npm_", letter, AtLeast(36), Needs::Nothing),
-    token(b"pypi-", word, AtLeast(50), Needs::Digit),
-    token(b"rubygems_", hex, Exactly(48), Needs::Nothing),
-    token(b"dckr_pat_", word, AtLeast(27), Needs::Nothing),
-    token(b"ATATT3", in_header, AtLeast(100), Needs::Nothing),
+    token("ghp_|gho_|ghu_|ghs_|ghr_", letter, AtLeast(30), Needs::Nothing),
+    token("github_pat_", word, AtLeast(22), Needs::Nothing),
+    token("glpat-", word, AtLeast(20), Needs::Nothing),
+    token("gldt-|glrt-|glptt-|glcbt-|glimt-|glagent-|glsoat-", word, AtLeast(20), Needs::Digit),
+    token("npm_", letter, AtLeast(36), Needs::Nothing),
+    token("pypi-", word, AtLeast(50), Needs::Digit),
+    token("rubygems_", hex, Exactly(48), Needs::Nothing),
+    token("dckr_pat_", word, AtLeast(27), Needs::Nothing),
+    token("ATATT3", in_header, AtLeast(100), Needs::Nothing),
     // Clouds
-    token(b"AKIA", letter, Exactly(16), Needs::Capitals),
-    token(b"ASIA", letter, Exactly(16), Needs::Capitals),
-    token(b"ABIA", letter, Exactly(16), Needs::Capitals),
-    token(b"ACCA", letter, Exactly(16), Needs::Capitals),
-    token(b"AIza", word, Exactly(35), Needs::Nothing),
-    token(b"ya29.", dotted, AtLeast(30), Needs::Digit),
-    token(b"GOCSPX-", word, AtLeast(28), Needs::Nothing),
-    token(b"dop_v1_", hex, Exactly(64), Needs::Nothing),
-    token(b"doo_v1_", hex, Exactly(64), Needs::Nothing),
-    token(b"dor_v1_", hex, Exactly(64), Needs::Nothing),
-    token(b"dapi", hex, Exactly(32), Needs::Nothing),
-    token(b"hvs.", word, AtLeast(24), Needs::Digit),
-    token(b"hvb.", word, AtLeast(24), Needs::Digit),
-    token(b"pul-", hex, Exactly(40), Needs::Nothing),
-    token(b"sbp_", hex, Exactly(40), Needs::Nothing),
-    token(b"tskey-", word, AtLeast(24), Needs::Digit),
-    token(b"FlyV1 fm2_", in_header, AtLeast(40), Needs::Nothing),
-    token(b"glsa_", word, AtLeast(40), Needs::Nothing),
-    token(b"glc_", in_header, AtLeast(40), Needs::Digit),
-    token(b"NRAK-", letter, Exactly(27), Needs::Capitals),
-    token(b"sntrys_", in_header, AtLeast(60), Needs::Digit),
-    token(b"sntryu_", hex, Exactly(64), Needs::Nothing),
+    token("AKIA|ASIA|ABIA|ACCA", letter, Exactly(16), Needs::Capitals),
+    token("AIza", word, Exactly(35), Needs::Nothing),
+    token("ya29.", dotted, AtLeast(30), Needs::Digit),
+    token("GOCSPX-", word, AtLeast(28), Needs::Nothing),
+    token("dop_v1_|doo_v1_|dor_v1_", hex, Exactly(64), Needs::Nothing),
+    token("dapi", hex, Exactly(32), Needs::Nothing),
+    token("hvs.|hvb.|tskey-", word, AtLeast(24), Needs::Digit),
+    token("pul-|sbp_", hex, Exactly(40), Needs::Nothing),
+    token("FlyV1 fm2_", in_header, AtLeast(40), Needs::Nothing),
+    token("glsa_", word, AtLeast(40), Needs::Nothing),
+    token("glc_", in_header, AtLeast(40), Needs::Digit),
+    token("NRAK-", letter, Exactly(27), Needs::Capitals),
+    token("sntrys_", in_header, AtLeast(60), Needs::Digit),
+    token("sntryu_", hex, Exactly(64), Needs::Nothing),
     // Payment
-    token(b"sk_live_", word, AtLeast(16), Needs::Nothing),
-    token(b"rk_live_", word, AtLeast(16), Needs::Nothing),
-    token(b"sk_test_", word, AtLeast(16), Needs::DigitAndRun),
-    token(b"rk_test_", word, AtLeast(16), Needs::DigitAndRun),
-    token(b"whsec_", in_header, AtLeast(32), Needs::Digit),
-    token(b"sq0atp-", word, AtLeast(22), Needs::Nothing),
-    token(b"sq0csp-", word, AtLeast(43), Needs::Nothing),
-    token(b"shpat_", hex, Exactly(32), Needs::Nothing),
-    token(b"shpca_", hex, Exactly(32), Needs::Nothing),
-    token(b"shppa_", hex, Exactly(32), Needs::Nothing),
-    token(b"shpss_", hex, Exactly(32), Needs::Nothing),
+    token("sk_live_|rk_live_", word, AtLeast(16), Needs::Nothing),
+    token("sk_test_|rk_test_", word, AtLeast(16), Needs::DigitAndRun),
+    token("whsec_", in_header, AtLeast(32), Needs::Digit),
+    token("sq0atp-", word, AtLeast(22), Needs::Nothing),
+    token("sq0csp-", word, AtLeast(43), Needs::Nothing),
+    token("shpat_|shpca_|shppa_|shpss_", hex, Exactly(32), Needs::Nothing),
     // Messages and tools
-    token(b"xoxa-", word, AtLeast(10), Needs::Digit),
-    token(b"xoxb-", word, AtLeast(10), Needs::Digit),
-    token(b"xoxc-", word, AtLeast(10), Needs::Digit),
-    token(b"xoxd-", word, AtLeast(10), Needs::Digit),
-    token(b"xoxe-", word, AtLeast(10), Needs::Digit),
-    token(b"xoxp-", word, AtLeast(10), Needs::Digit),
-    token(b"xoxr-", word, AtLeast(10), Needs::Digit),
-    token(b"xoxs-", word, AtLeast(10), Needs::Digit),
-    token(b"xapp-", word, AtLeast(30), Needs::Digit),
-    token(b"SG.", dotted, Exactly(66), Needs::SendGrid),
-    token(b"key-", hex, Exactly(32), Needs::Nothing),
-    token(b"PMAK-", word, Exactly(59), Needs::Nothing),
-    token(b"lin_api_", letter, AtLeast(40), Needs::Nothing),
-    token(b"figd_", word, AtLeast(40), Needs::Nothing),
-    token(b"AGE-SECRET-KEY-1", letter, Exactly(58), Needs::Capitals),
-    behind(b".slack.com/services/", in_header, 30, Needs::Digit),
-    behind(b"/api/webhooks/", in_header, 60, Needs::Digit),
+    token("xoxa-|xoxb-|xoxc-|xoxd-|xoxe-|xoxp-|xoxr-|xoxs-", word, AtLeast(10), Needs::Digit),
+    token("xapp-", word, AtLeast(30), Needs::Digit),
+    token("SG.", dotted, Exactly(66), Needs::SendGrid),
+    token("key-", hex, Exactly(32), Needs::Nothing),
+    token("PMAK-", word, Exactly(59), Needs::Nothing),
+    token("lin_api_", letter, AtLeast(40), Needs::Nothing),
+    token("figd_", word, AtLeast(40), Needs::Nothing),
+    token("AGE-SECRET-KEY-1", letter, Exactly(58), Needs::Capitals),
+    behind(".slack.com/services/", in_header, 30, Needs::Digit),
+    behind("/api/webhooks/", in_header, 60, Needs::Digit),
     // Anything signed or sent as a header
-    token(b"eyJ", dotted, AtLeast(30), Needs::Jwt),
-    behind(b"Bearer ", in_header, 16, Needs::Digit),
-    behind(b"bearer ", in_header, 16, Needs::Digit),
-    behind(b"BEARER ", in_header, 16, Needs::Digit),
-    behind(b"Basic ", in_header, 12, Needs::Base64),
-    behind(b"basic ", in_header, 12, Needs::Base64),
-    Shape { prefix: b"-----BEGIN ", class: None, how: How::Key },
-    Shape { prefix: b"://", class: None, how: How::Login },
+    token("eyJ", dotted, AtLeast(30), Needs::Jwt),
+    behind("Bearer |bearer |BEARER ", in_header, 16, Needs::Digit),
+    behind("Basic |basic ", in_header, 12, Needs::Base64),
+    Shape { prefixes: "-----BEGIN ", class: None, how: How::Key },
+    Shape { prefixes: "://", class: None, how: How::Login },
 ];
 
 fn letter(byte: u8) -> bool {
@@ -249,79 +194,74 @@ impl Needs {
 }
 
 impl Shape {
+    pub(super) fn prefixes(&self) -> impl Iterator<Item = &'static [u8]> {
+        self.prefixes.split('|').map(str::as_bytes)
+    }
+
     /// What is at the beginning of `rest`, which follows on the bytes `before`. Something invisible is
     /// before the byte `gap`: a token may end there or go on.
     pub(super) fn at(
         &self,
+        prefix: &[u8],
         before: [u8; 2],
         rest: &[u8],
         gap: Option<usize>,
         ends: bool,
-    ) -> ShapeMatch {
-        let Some(behind) = rest.strip_prefix(self.prefix) else {
-            let more = !ends && self.prefix.starts_with(rest);
-            return if more { ShapeMatch::More } else { ShapeMatch::Nothing };
+    ) -> MatchAt {
+        let Some(behind) = rest.strip_prefix(prefix) else {
+            let more = !ends && prefix.starts_with(rest);
+            return if more { MatchAt::More } else { MatchAt::Nothing };
         };
-        let gap = gap.and_then(|gap| gap.checked_sub(self.prefix.len()));
-        match self.how {
-            How::Token(length, needs) => self.token(before, behind, gap, 0, (length, needs), ends),
-            How::Behind(length, needs) => {
-                self.token(before, behind, gap, self.prefix.len(), (length, needs), ends)
-            }
-            How::Key => key(behind, self.prefix.len(), ends),
-            How::Login => login(behind, self.prefix.len(), ends),
-        }
-    }
-
-    fn token(
-        &self,
-        before: [u8; 2],
-        behind: &[u8],
-        gap: Option<usize>,
-        keep: usize,
-        (length, needs): (Length, Needs),
-        ends: bool,
-    ) -> ShapeMatch {
+        let gap = gap.and_then(|gap| gap.checked_sub(prefix.len()));
+        let (keep, length, needs) = match self.how {
+            How::Token(length, needs) => (0, length, needs),
+            How::Behind(length, needs) => (prefix.len(), length, needs),
+            How::Key => return key(behind, prefix.len(), ends),
+            How::Login => return login(behind, prefix.len(), ends),
+        };
         let class = self.class.unwrap_or(word);
         // The middle of another word; but `\n` of JSON is none.
-        if word(self.prefix[0]) && word(before[1]) && before[0] != b'\\' {
-            return ShapeMatch::Nothing;
+        if word(prefix[0]) && word(before[1]) && before[0] != b'\\' {
+            return MatchAt::Nothing;
         }
         let part = &behind[..behind.len().min(MOST)];
         let found = part.iter().position(|byte| !class(*byte)).unwrap_or(part.len());
         if found == behind.len() && found < MOST && !ends {
-            return ShapeMatch::More;
+            return MatchAt::More;
         }
         let is = |count: usize| length.allows(count) && needs.are_met_by(&behind[..count]);
-        let end = |count: usize| self.prefix.len() + count;
+        let end = |count: usize| prefix.len() + count;
         match gap {
-            _ if is(found) => ShapeMatch::Token { keep, end: end(found) },
-            Some(gap) if gap < found && is(gap) => ShapeMatch::Cut { keep, end: end(gap) },
-            _ => ShapeMatch::Nothing,
+            _ if is(found) => MatchAt::Found { keep, end: end(found), then: State::Token(class) },
+            // It ends where something invisible is, whatever follows.
+            Some(gap) if gap < found && is(gap) => {
+                MatchAt::Found { keep, end: end(gap), then: State::Plain }
+            }
+            _ => MatchAt::Nothing,
         }
     }
 }
 
-fn login(behind: &[u8], prefix: usize, ends: bool) -> ShapeMatch {
+fn login(behind: &[u8], prefix: usize, ends: bool) -> MatchAt {
     let part = &behind[..behind.len().min(MOST)];
     let is_in = |byte: &u8| byte.is_ascii_graphic() && !b"\"'\\/@<>`,;()".contains(byte);
     let length = part.iter().position(|byte| !is_in(byte)).unwrap_or(part.len());
     if length == behind.len() && length < MOST && !ends {
-        return ShapeMatch::More;
+        return MatchAt::More;
     }
     let colon = part[..length].iter().position(|byte| *byte == b':');
     match (colon, part.get(length)) {
         (Some(colon), Some(b'@')) if colon + 1 < length => {
-            ShapeMatch::Token { keep: prefix, end: prefix + length }
+            MatchAt::Found { keep: prefix, end: prefix + length, then: State::Plain }
         }
-        _ => ShapeMatch::Nothing,
+        _ => MatchAt::Nothing,
     }
 }
 
 #[cfg(test)]
 impl Shape {
     /// A token of this shape, and one that is a byte too short; none for shapes that are not tokens.
-    pub(super) fn examples(&self) -> Option<(String, String)> {
+    pub(super) fn examples(&self, prefix: &[u8]) -> Option<(String, String)> {
         let (How::Token(length, needs) | How::Behind(length, needs)) = self.how else {
             return None;
         };
@@ -341,14 +281,14 @@ impl Shape {
             }
         };
         assert!(body(count).bytes().all(class));
-        let prefix = str::from_utf8(self.prefix).ok()?;
+        let prefix = str::from_utf8(prefix).ok()?;
         Some((format!("{prefix}{}", body(count)), format!("{prefix}{}", body(count - 1))))
     }
 
     /// What stays of a token.
-    pub(super) fn kept(&self) -> &'static str {
+    pub(super) fn kept<'p>(&self, prefix: &'p [u8]) -> &'p str {
         match self.how {
-            How::Behind(..) => str::from_utf8(self.prefix).unwrap_or_default(),
+            How::Behind(..) => str::from_utf8(prefix).unwrap_or_default(),
             _ => "",
         }
     }

@@ -17,18 +17,15 @@ pub type Generation = u64;
 /// The right to work on a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// Who holds it.
     pub agent: AgentId,
     /// Which claim on this task it is.
     pub generation: Generation,
-    /// When it was made.
     pub claimed_at: Timestamp,
     /// When it ends unless it is renewed.
     pub lease_expires_at: Timestamp,
 }
 
 impl Claim {
-    /// Whether the lease has run out.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.lease_expires_at <= now
     }
@@ -55,7 +52,6 @@ impl Actor {
 /// How a claimable task would be claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
-    /// It is pending.
     Fresh,
     /// The lease of its holder has expired: a retry.
     Expired,
@@ -66,16 +62,12 @@ pub enum Take {
 pub enum NotClaimable {
     /// It is waiting, done, failed or deleted.
     Status(Status),
-    /// Another agent has claimed it.
     Held {
-        /// The agent or user that holds it.
         by: AgentId,
-        /// Until when.
         until: Timestamp,
     },
     /// Its children are the work.
     HasChildren,
-    /// A task above it has failed.
     FailedAbove,
     /// So many blockers are unfinished.
     Blocked(u32),
@@ -131,7 +123,6 @@ pub fn may_write(task: &Task, actor: &Actor) -> Result<(), Refusal> {
 pub enum RetryLimit {
     /// This many retries after the first attempt.
     AtMost(u32),
-    /// No limit.
     Unlimited,
 }
 

@@ -13,15 +13,11 @@ pub enum Bucket {
     Open,
     /// In progress and not blocked.
     Active,
-    /// Done.
     Done,
     /// Pending or in progress with an unfinished blocker.
     Blocked,
-    /// Deleted.
     Deleted,
-    /// Failed.
     Failed,
-    /// Waiting for the user.
     Waiting,
 }
 
@@ -42,7 +38,6 @@ impl Bucket {
 
 /// All columns of `plan-status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "each field is the bucket of its name")]
 pub struct Counts {
     pub open: u64,
     pub active: u64,
@@ -54,7 +49,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds `n` tasks to a column.
     pub fn add(&mut self, bucket: Bucket, n: u64) {
         *match bucket {
             Bucket::Open => &mut self.open,

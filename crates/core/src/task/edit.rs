@@ -13,10 +13,8 @@ use crate::text::Title;
 pub struct Priority(u16);
 
 impl Priority {
-    /// The last priority there is.
     pub const MAX: u16 = 9999;
 
-    /// Checks a number.
     pub fn new(number: i64) -> Result<Self, PriorityError> {
         match u16::try_from(number) {
             Ok(value) if value <= Self::MAX => Ok(Self(value)),
@@ -51,7 +49,6 @@ impl From<Priority> for i64 {
     }
 }
 
-/// A number that is not a priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a priority is a whole number from 0 (first) to 9999, not {number}")]
 pub struct PriorityError {
@@ -61,7 +58,6 @@ pub struct PriorityError {
 /// What to change on a task. `None` leaves a field as it is; a `Some` of nothing empties it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "each field is the one of `Task` with its name")]
 pub struct TaskPatch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<Title>,
@@ -118,7 +114,6 @@ impl TaskPatch {
         }
     }
 
-    /// Whether it changes nothing at all.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -131,7 +126,6 @@ pub struct NewTask {
     pub id: Option<TaskId>,
     /// Its title; `fields.title` is not read.
     pub title: Title,
-    /// Everything else.
     pub fields: TaskPatch,
 }
 

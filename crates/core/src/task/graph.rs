@@ -5,6 +5,8 @@
 //! needs its children (it is done when they are). A cycle through both kinds can never finish, so
 //! both are walked together.
 
+use std::collections::{HashMap, VecDeque};
+
 use super::status::Status;
 
 /// What a task needs to know about its neighbors.
@@ -14,7 +16,6 @@ pub struct NeighborCounts {
     pub open_blockers: u32,
     /// Children that are not deleted.
     pub children: u32,
-    /// Whether any task above it has failed.
     pub failed_above: bool,
 }
 
@@ -31,11 +32,8 @@ pub const fn satisfies(blocker: Status) -> bool {
 /// The children of a task that are not deleted, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Children {
-    /// All of them.
     pub live: u32,
-    /// Those that are done.
     pub done: u32,
-    /// Those that have failed.
     pub failed: u32,
 }
 
@@ -73,17 +71,12 @@ pub fn path_between<N: Clone + Eq + std::hash::Hash, E>(
     to: &N,
     mut needs: impl FnMut(&N) -> Result<Vec<N>, E>,
 ) -> Result<Option<Vec<N>>, E> {
-    let mut came_from: std::collections::HashMap<N, Option<N>> =
-        std::collections::HashMap::from([(from.clone(), None)]);
-    let mut queue = std::collections::VecDeque::from([from]);
+    let mut came_from: HashMap<N, Option<N>> = HashMap::from([(from.clone(), None)]);
+    let mut queue = VecDeque::from([from]);
     while let Some(node) = queue.pop_front() {
         if node == *to {
-            let mut path = vec![node.clone()];
-            let mut at = &node;
-            while let Some(Some(previous)) = came_from.get(at) {
-                path.push(previous.clone());
-                at = previous;
-            }
+            let before = |at: &N| came_from.get(at).cloned().flatten();
+            let mut path: Vec<N> = std::iter::successors(Some(node), before).collect();
             path.reverse();
             return Ok(Some(path));
         }
@@ -101,25 +94,16 @@ pub fn path_between<N: Clone + Eq + std::hash::Hash, E>(
 /// `None`. Linear in the size of the graph, for imports that bring all edges at once.
 pub fn cycle_in(nodes: usize, edges: &[(u32, u32)]) -> Option<Vec<u32>> {
     let mut unmet = vec![0u32; nodes];
-    let mut starts = vec![0usize; nodes + 1];
+    let mut waiting = vec![Vec::new(); nodes];
     for &(needs, needed) in edges {
         unmet[needs as usize] += 1;
-        starts[needed as usize + 1] += 1;
-    }
-    for index in 0..nodes {
-        starts[index + 1] += starts[index];
-    }
-    let mut fill = starts.clone();
-    let mut waiting = vec![0u32; edges.len()];
-    for &(needs, needed) in edges {
-        waiting[fill[needed as usize]] = needs;
-        fill[needed as usize] += 1;
+        waiting[needed as usize].push(needs);
     }
     let mut free: Vec<u32> = (0..nodes as u32).filter(|n| unmet[*n as usize] == 0).collect();
     let mut settled = 0;
     while let Some(node) = free.pop() {
         settled += 1;
-        for &next in &waiting[starts[node as usize]..starts[node as usize + 1]] {
+        for &next in &waiting[node as usize] {
             unmet[next as usize] -= 1;
             if unmet[next as usize] == 0 {
                 free.push(next);

@@ -27,7 +27,6 @@ use crate::time::Timestamp;
 /// A task, as a store returns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// Its id.
     pub id: TaskId,
     /// What to do, in one line.
     pub title: Title,
@@ -35,17 +34,14 @@ pub struct Task {
     pub description: String,
     /// 0 comes first.
     pub priority: Priority,
-    /// Its status.
     pub status: Status,
     /// The user's own grouping.
     pub category: Option<String>,
-    /// The specification it comes from.
     pub spec: Option<String>,
     /// Where else it is known: an issue, a section, a link.
     pub reference: Option<String>,
     /// The task that it is a part of.
     pub parent: Option<TaskId>,
-    /// The feature that it belongs to.
     pub feature: Option<FeatureName>,
     /// The branch that it becomes part of.
     pub branch: Option<String>,
@@ -71,16 +67,12 @@ pub struct Task {
     pub neighbors: NeighborCounts,
     /// Its place in the order of creation.
     pub order: u64,
-    /// When it was created.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
-    /// When it was done.
     pub done_at: Option<Timestamp>,
 }
 
 impl Task {
-    /// A new task with defaults.
     pub fn new(id: TaskId, title: Title, now: Timestamp) -> Self {
         Self {
             id,
@@ -116,7 +108,6 @@ impl Task {
         is_ready(self.status, self.neighbors)
     }
 
-    /// Its status as shown to users.
     pub fn shown(&self) -> ShownStatus {
         ShownStatus::of(self.status, self.neighbors.open_blockers)
     }

@@ -4,11 +4,9 @@ use crate::ids::{AgentId, FeatureName, QuestionId, TaskId};
 use crate::task::claim::NotClaimable;
 use crate::task::counts::Counts;
 use crate::task::status::Status;
-use crate::time::Timestamp;
 
 /// A change that the rules do not allow. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the fields are what the sentence of each variant names")]
 pub enum Refusal {
     #[error("there is no task {id}")]
     Unknown { id: TaskId },
@@ -101,16 +99,12 @@ fn list(ids: &[TaskId]) -> String {
 fn not_claimable(id: &TaskId, why: &NotClaimable) -> String {
     match why {
         NotClaimable::Status(status) => format!("{id} {} and cannot be claimed", state(*status)),
-        NotClaimable::Held { by, until } => held(id, by, *until),
+        NotClaimable::Held { by, until } => format!("{id} is claimed by {by} until {until}"),
         NotClaimable::HasChildren => format!("{id} has parts; claim one of them"),
         NotClaimable::FailedAbove => format!("{id} is part of a task that has failed"),
         NotClaimable::Blocked(1) => format!("{id} is blocked by an unfinished task"),
         NotClaimable::Blocked(n) => format!("{id} is blocked by {n} unfinished tasks"),
     }
-}
-
-fn held(id: &TaskId, by: &AgentId, until: Timestamp) -> String {
-    format!("{id} is claimed by {by} until {until}")
 }
 
 fn claim_lost(id: &TaskId, agent: &AgentId, holder: Option<&AgentId>) -> String {

@@ -14,13 +14,10 @@ use crate::nearest::nearest;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Not claimed.
     #[serde(rename = "open", alias = "pending")]
     Pending,
-    /// Claimed.
     #[serde(rename = "active", alias = "in_progress")]
     InProgress,
-    /// It waits for the user.
     Waiting,
     /// Judged and accepted.
     Done,
@@ -91,7 +88,6 @@ impl FromStr for Status {
     }
 }
 
-/// A word that is not a status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownStatus {
     text: String,
@@ -111,23 +107,20 @@ impl fmt::Display for UnknownStatus {
     }
 }
 
-/// The status as shown to users.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ShownStatus {
-    /// Pending, and no blocker in the way.
-    Open,
-    /// Pending, with an unfinished blocker.
-    Blocked,
-    /// In progress.
-    Active,
-    /// As stored.
-    Waiting,
-    /// As stored.
-    Done,
-    /// As stored.
-    Failed,
-    /// As stored.
-    Deleted,
+words! {
+    /// The status as shown to users.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum ShownStatus {
+        /// Pending, and no blocker in the way.
+        Open = "open",
+        /// Pending, with an unfinished blocker.
+        Blocked = "blocked",
+        Active = "active",
+        Waiting = "waiting",
+        Done = "done",
+        Failed = "failed",
+        Deleted = "deleted",
+    }
 }
 
 impl ShownStatus {
@@ -142,25 +135,6 @@ impl ShownStatus {
             Status::Failed => Self::Failed,
             Status::Deleted => Self::Deleted,
         }
-    }
-
-    /// The word itself.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Blocked => "blocked",
-            Self::Active => "active",
-            Self::Waiting => "waiting",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Deleted => "deleted",
-        }
-    }
-}
-
-impl fmt::Display for ShownStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -30,7 +30,6 @@ pub(crate) fn is_invisible(letter: u32) -> bool {
         | 0xe_0000..=0xe_0fff)
 }
 
-/// Whether a letter may begin a sequence.
 pub(crate) fn introduces(letter: u32) -> bool {
     matches!(letter, 0x1b | 0x90 | 0x98 | 0x9b | 0x9d..=0x9f)
 }

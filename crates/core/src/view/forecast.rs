@@ -22,7 +22,6 @@ pub const EARLIER: u64 = 20;
 /// An estimate for the remaining tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Forecast {
-    /// Tasks that are left.
     pub tasks: u64,
     /// Estimated millionths of a dollar; `None` when prices are not known.
     #[serde(rename = "cost_micro_usd")]

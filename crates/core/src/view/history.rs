@@ -11,21 +11,16 @@ use crate::run::{Fact, Outcome, RunEvent, SlotId};
 use crate::task::Status;
 use crate::time::Timestamp;
 
-/// A task that an iteration finished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FinishedTask {
-    /// The task.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
 }
 
 /// An iteration whose work is on the branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LandedIteration {
-    /// The run.
     pub run: RunId,
-    /// Its number in the run.
     pub iteration: u32,
     /// When its first commit was recorded.
     pub at: Timestamp,
@@ -81,29 +76,21 @@ pub fn landed(events: &[RunEvent]) -> Vec<LandedIteration> {
 /// A run in a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunSummary {
-    /// The run.
     pub run: RunId,
-    /// When it started.
     pub started_at: Timestamp,
     /// Milliseconds from its start to its end, or to the newest line of its journal.
     pub duration_ms: u64,
     /// `build`, `plan`, `prompt` and so on.
     pub command: String,
-    /// The preset.
     pub preset: String,
-    /// What it worked on, in words.
     pub target: String,
     /// The branch, where that is not the one of the main worktree.
     pub branch: Option<String>,
-    /// The agent.
     pub agent: String,
     /// Iterations that counted.
     pub iterations: u32,
-    /// Tasks that it finished as done.
     pub done: u64,
-    /// Tasks that it finished as failed.
     pub failed: u64,
-    /// Commits that it made.
     pub commits: u32,
     /// Millionths of a dollar; `None` when no session reported a price.
     pub cost_micro_usd: Option<u64>,

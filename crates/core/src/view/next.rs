@@ -61,10 +61,9 @@ pub fn next(view: &RunView) -> Vec<String> {
 pub fn after_trouble(view: &RunView) -> Vec<(String, &'static str)> {
     let Some(end) = EndState::of(view).filter(|end| end.is_trouble()) else { return vec![] };
     let steps = table::steps(end, CommandKind::of(&view.mode)).iter();
-    steps.map(|step| (command(*step, view), step.why())).collect()
+    steps.map(|step| (command(*step, view), step.as_str())).collect()
 }
 
-/// The command of a step.
 pub fn command(step: NextStep, view: &RunView) -> String {
     let (again, budget) = (again(view), view.budget);
     let usd = |micro: u64| format!("{:.2}", micro.saturating_mul(2) as f64 / 1e6);

@@ -20,40 +20,18 @@ const MAX_SPOKEN: usize = 100;
 /// A provider's limit that is over sooner is not worth a message.
 const WORTH_TELLING_MS: u64 = 30_000;
 
-/// What a message is about: the words of `notify.on`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NotificationKind {
-    /// A task is done.
-    Done,
-    /// A task failed, or waits for the user.
-    Failed,
-    /// An agent asks the user.
-    Question,
-    /// The run waits for something that may take long: a limit of the provider, or space on the disk.
-    Limit,
-    /// The run has ended.
-    End,
-}
-
-impl NotificationKind {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Done, Self::Failed, Self::Question, Self::Limit, Self::End];
-
-    /// Its word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Question => "question",
-            Self::Limit => "limit",
-            Self::End => "end",
-        }
-    }
-
-    /// The occasion with this word.
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+words! {
+    /// What a message is about: the words of `notify.on`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum NotificationKind {
+        Done = "done",
+        /// A task failed, or waits for the user.
+        Failed = "failed",
+        Question = "question",
+        /// The run waits for something that may take long: a limit of the provider, or space on the disk.
+        Limit = "limit",
+        End = "end",
     }
 }
 
@@ -61,17 +39,13 @@ impl NotificationKind {
 /// could drive a terminal. As JSON it is what webhooks and commands get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Message {
-    /// What it is about.
     pub event: NotificationKind,
-    /// The run.
     pub run: RunId,
     /// The task, where it is about one.
     pub task: Option<TaskId>,
     /// A headline. It begins with a word of ralph's, never of the agent's.
     pub title: String,
-    /// The message.
     pub text: String,
-    /// The name of the repository.
     pub repo: String,
     /// The text to speak: short, without ids. It begins with a word of ralph's, never of the agent's.
     #[serde(skip)]

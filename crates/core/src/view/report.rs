@@ -1,8 +1,7 @@
 //! The cost of sessions, summed up by task, model and day, and as CSV. Attempts count first; sessions that no
 //! attempt accounts for are added beside them.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -19,27 +18,22 @@ pub const HEADER: &str = "attempt,run,task,model,day,started_at,ended_at,duratio
 /// The sum over some attempts and sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Total {
-    /// How many attempts.
     pub attempts: u64,
     /// How many sessions that no attempt accounts for.
     pub sessions: u64,
     /// How many tasks are done or failed for good by them.
     #[serde(rename = "finished")]
     pub settled: u64,
-    /// Tokens read.
     pub input_tokens: u64,
-    /// Tokens written.
     pub output_tokens: u64,
     /// Millionths of a dollar, as far as they were reported; `None` when no session reported any.
     pub cost_micro_usd: Option<u64>,
     /// Attempts that used tokens and reported no price: the cost is a lower bound.
     pub unpriced: u64,
-    /// Milliseconds.
     pub duration_ms: u64,
 }
 
 impl Total {
-    /// The sum of these.
     pub fn of<'a>(attempts: impl IntoIterator<Item = &'a Attempt>) -> Self {
         let mut sum = Self::default();
         let mut settled = BTreeSet::new();
@@ -87,18 +81,15 @@ impl Total {
     }
 }
 
-/// One line of a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
     /// The task, model or day; `None` where no model was asked for. Sessions without a task are under what they
     /// were for, in parentheses.
     pub name: Option<String>,
-    /// Its sum.
     #[serde(flatten)]
     pub total: Total,
 }
 
-/// The whole report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// By task, the first one tried first.
@@ -107,7 +98,6 @@ pub struct Report {
     pub models: Vec<Row>,
     /// By day in UTC.
     pub days: Vec<Row>,
-    /// Of all.
     pub total: Total,
     /// Every attempt, the oldest first.
     pub attempts: Vec<Attempt>,
@@ -140,7 +130,6 @@ impl Report {
         }
     }
 
-    /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.attempts.is_empty() && self.sessions.is_empty()
     }
@@ -148,6 +137,10 @@ impl Report {
     /// One line per attempt and per other session below [`HEADER`]. What is not known is empty; there are no sums.
     pub fn csv(&self) -> String {
         let mut text = format!("{HEADER}\n");
+        let mut line = |fields: [String; 13]| {
+            text.push_str(&fields.map(|field| quoted(&field)).join(","));
+            text.push('\n');
+        };
         for attempt in &self.attempts {
             let end = attempt.end.as_ref();
             let number = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
@@ -166,8 +159,7 @@ impl Report {
                 end.and_then(|end| end.cost_micro_usd).map(dollars).unwrap_or_default(),
                 "attempt".to_owned(),
             ];
-            text.push_str(&fields.map(|field| quoted(&field)).join(","));
-            text.push('\n');
+            line(fields);
         }
         for session in &self.sessions {
             let usage = session.usage;
@@ -186,8 +178,7 @@ impl Report {
                 usage.cost_micro_usd.map(dollars).unwrap_or_default(),
                 session.kind.clone(),
             ];
-            text.push_str(&fields.map(|field| quoted(&field)).join(","));
-            text.push('\n');
+            line(fields);
         }
         text
     }

@@ -19,10 +19,8 @@ const COMMITS: usize = 10;
 /// How many different warnings are kept.
 const WARNINGS: usize = 50;
 
-/// A commit of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommitView {
-    /// The commit.
     pub id: String,
     /// Its first line.
     pub subject: String,
@@ -38,29 +36,22 @@ impl CommitView {
 /// A question that waits for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QuestionView {
-    /// Its id.
     pub id: QuestionId,
-    /// The task that waits.
     pub task: TaskId,
-    /// The question.
     pub text: String,
 }
 
 /// A task that the loop will not work on by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EndedTask {
-    /// The task.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
     /// Why it ended this way.
     pub reason: String,
 }
 
-/// Unfinished work that was saved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SavedWork {
-    /// The task.
     pub task: TaskId,
     /// The ref.
     pub name: String,
@@ -69,19 +60,14 @@ pub struct SavedWork {
 /// A run as users see it. Terminal, page and `ralph status` all show this, so they cannot disagree.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RunView {
-    /// The run.
     pub run: Option<RunId>,
     /// What it works on, in words.
     pub target: String,
     /// `build`, `plan` or `prompt`.
     pub mode: String,
-    /// The preset.
     pub preset: String,
-    /// The agent.
     pub agent: String,
-    /// The level of the sandbox.
     pub level: String,
-    /// The gates that judge.
     pub gates: Vec<String>,
     /// The verifier, in words.
     pub verifier: Option<String>,
@@ -103,9 +89,7 @@ pub struct RunView {
     pub began_at: Timestamp,
     /// The time of the newest fact.
     pub last_at: Timestamp,
-    /// The tasks of the plan, by state.
     pub counts: Counts,
-    /// The slots.
     pub slots: Vec<SlotView>,
     /// Iterations that succeeded.
     pub successful: u32,
@@ -149,7 +133,6 @@ pub struct RunView {
     pub planned: Option<Planned>,
     /// What the user should know, each once.
     pub warnings: Vec<String>,
-    /// The last error.
     pub last_error: Option<String>,
     /// The user paused it.
     pub paused: bool,
@@ -168,7 +151,6 @@ pub struct RunView {
 }
 
 impl RunView {
-    /// The view of a whole journal.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a RunEvent>) -> Self {
         let mut view = Self::default();
         for event in events {
@@ -234,24 +216,9 @@ impl RunView {
             Fact::TasksLeft { tasks } => self.left(tasks),
             Fact::MergesNeeded { tasks } => self.merges.clone_from(tasks),
             Fact::PlanWritten { planned } => self.planned = Some(planned.clone()),
-            Fact::IterationStarted { slot, task, .. } => {
-                if let Some(task) = task {
-                    self.forget(&task.id);
-                }
-                self.at(*slot, event);
-            }
-            Fact::SessionEnded { slot, report } => {
-                let usage = report.end.usage;
-                self.usage = self.usage.plus(usage);
-                self.unpriced += u32::from(usage.is_unpriced());
-                self.at(*slot, event);
-            }
-            Fact::Verified { slot, report } => {
-                let usage = report.end.usage;
-                self.usage = self.usage.plus(usage);
-                self.unpriced += u32::from(usage.is_unpriced());
-                self.at(*slot, event);
-            }
+            Fact::IterationStarted { task: Some(task), .. } => self.forget(&task.id),
+            Fact::SessionEnded { report, .. } => self.used(report.end.usage),
+            Fact::Verified { report, .. } => self.used(report.end.usage),
             Fact::TaskSettled { task, title, class, status, reason, .. } => {
                 let first = reason.trim().lines().next().unwrap_or_default();
                 if *class == Class::Red && !first.is_empty() {
@@ -275,7 +242,7 @@ impl RunView {
                 self.saved.retain(|saved| saved.task != *task);
                 self.saved.push(SavedWork { task: task.clone(), name: name.clone() });
             }
-            Fact::IterationEnded { slot, class, detail, again, duration_ms, .. } => {
+            Fact::IterationEnded { class, detail, again, duration_ms, .. } => {
                 self.worked_ms = self.worked_ms.saturating_add(*duration_ms);
                 if class.row().counts && !again {
                     let good = class.is_success();
@@ -287,7 +254,6 @@ impl RunView {
                 if words::is_error(*class) && *class != Class::Red {
                     self.last_error = Some(words::with_detail(words::class(*class), detail));
                 }
-                self.at(*slot, event);
             }
             Fact::PortFailed { port, error, .. } => {
                 self.last_error = Some(words::with_detail(words::port(*port), error));
@@ -325,29 +291,10 @@ impl RunView {
                 self.usage = outcome.usage;
                 self.outcome = Some(outcome.clone());
             }
-            Fact::Surveying { slot }
-            | Fact::Claiming { slot }
-            | Fact::ClaimMissed { slot }
-            | Fact::SlotFreed { slot }
-            | Fact::SessionStarted { slot, .. }
-            | Fact::WorkFound { slot, .. }
-            | Fact::CandidateMade { slot, .. }
-            | Fact::GateStarted { slot, .. }
-            | Fact::Judged { slot, .. }
-            | Fact::Verifying { slot, .. }
-            | Fact::Unverified { slot, .. }
-            | Fact::Queued { slot }
-            | Fact::Integrating { slot }
-            | Fact::Integrated { slot, .. }
-            | Fact::Settling { slot, .. }
-            | Fact::WaitStarted { slot, .. }
-            | Fact::WaitEnded { slot } => self.at(*slot, event),
-            Fact::HeadMoved { slot } | Fact::HookRefused { slot, .. } => self.at(*slot, event),
-            Fact::WorkPutBack { .. }
-            | Fact::MarkerFound { .. }
-            | Fact::Publishing
-            | Fact::Anomaly { .. }
-            | Fact::Unknown => {}
+            _ => {}
+        }
+        if let Some(slot) = event.fact.slot().and_then(|slot| self.slots.get_mut(slot as usize)) {
+            slot.apply(&event.fact, event.at);
         }
     }
 
@@ -363,10 +310,9 @@ impl RunView {
         self.slots.iter().fold(self.usage, |sum, slot| sum.plus(slot.usage))
     }
 
-    fn at(&mut self, slot: SlotId, event: &RunEvent) {
-        if let Some(slot) = self.slots.get_mut(slot as usize) {
-            slot.apply(&event.fact, event.at);
-        }
+    fn used(&mut self, usage: Usage) {
+        self.usage = self.usage.plus(usage);
+        self.unpriced += u32::from(usage.is_unpriced());
     }
 
     /// Counts the time since the last event for the sessions that were under way.

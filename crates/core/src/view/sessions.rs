@@ -15,17 +15,13 @@ use crate::time::Timestamp;
 /// One session of an agent that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionCost {
-    /// The run.
     pub run: RunId,
     /// What it was for: the mode of the run, `checklist` or `verifier`.
     pub kind: String,
     /// The model that was asked for.
     pub model: Option<String>,
-    /// When it began.
     pub started_at: Timestamp,
-    /// When it ended.
     pub ended_at: Timestamp,
-    /// What it used.
     #[serde(flatten)]
     pub usage: Usage,
     /// The attempts that it belongs to; none for a session without a task.
@@ -79,14 +75,13 @@ pub fn sessions(events: &[RunEvent]) -> Vec<SessionCost> {
 /// The sessions whose use is in none of these attempts. An attempt that ended without reporting what it used
 /// accounts for nothing.
 pub fn unaccounted(sessions: Vec<SessionCost>, attempts: &[Attempt]) -> Vec<SessionCost> {
+    let has_usage = |attempt: &&Attempt| {
+        attempt.end.as_ref().is_some_and(|end| {
+            end.cost_micro_usd.is_some() || end.input_tokens > 0 || end.output_tokens > 0
+        })
+    };
     let known: HashSet<&AttemptId> =
-        attempts.iter().filter(|attempt| has_usage(attempt)).map(|attempt| &attempt.id).collect();
+        attempts.iter().filter(has_usage).map(|attempt| &attempt.id).collect();
     let is_known = |session: &SessionCost| session.attempts.iter().any(|id| known.contains(id));
     sessions.into_iter().filter(|session| !is_known(session)).collect()
-}
-
-fn has_usage(attempt: &Attempt) -> bool {
-    attempt.end.as_ref().is_some_and(|end| {
-        end.cost_micro_usd.is_some() || end.input_tokens > 0 || end.output_tokens > 0
-    })
 }

@@ -4,60 +4,32 @@ use serde::Serialize;
 
 use crate::agent::{AgentEvent, Usage};
 use crate::ids::TaskId;
-use crate::run::{Fact, Landing, TaskBrief, Wait};
+use crate::run::{Fact, Landing, SlotId, TaskBrief, Wait};
 use crate::time::Timestamp;
 
-/// What a slot is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Doing {
-    /// Nothing.
-    #[default]
-    Idle,
-    /// Looking at the plan, or claiming.
-    Looking,
-    /// The session is being started.
-    Starting,
-    /// The agent works.
-    Working,
-    /// Its changes are being read.
-    Reading,
-    /// The gates run.
-    Judging,
-    /// The verifier runs.
-    Verifying,
-    /// Its work waits for its turn to land.
-    Queued,
-    /// Its work is landing.
-    Integrating,
-    /// The result is being recorded.
-    Settling,
-}
-
-impl Doing {
-    /// The word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Looking => "looking for work",
-            Self::Starting => "starting",
-            Self::Working => "working",
-            Self::Reading => "reading the changes",
-            Self::Judging => "running gates",
-            Self::Verifying => "verifying",
-            Self::Queued => "waiting to land",
-            Self::Integrating => "landing",
-            Self::Settling => "recording the result",
-        }
+words! {
+    /// What a slot is doing.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Doing {
+        #[default]
+        Idle = "idle",
+        /// Looking at the plan, or claiming.
+        Looking = "looking for work",
+        Starting = "starting",
+        Working = "working",
+        Reading = "reading the changes",
+        Judging = "running gates",
+        Verifying = "verifying",
+        Queued = "waiting to land",
+        Integrating = "landing",
+        Settling = "recording the result",
     }
 }
 
-/// The task of a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskView {
-    /// Its id.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
     /// Which attempt on it this is, from 1.
     pub attempt: u32,
@@ -69,10 +41,8 @@ impl From<&TaskBrief> for TaskView {
     }
 }
 
-/// What a slot waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Waiting {
-    /// What it waits for.
     #[serde(flatten)]
     pub wait: Wait,
     /// Until when, if that is known.
@@ -82,18 +52,14 @@ pub struct Waiting {
 /// A tool that the agent runs now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolView {
-    /// Its name.
     pub name: String,
-    /// Since when.
     pub since: Timestamp,
 }
 
 /// One place where sessions run, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct SlotView {
-    /// What it does.
     pub doing: Doing,
-    /// Since when.
     pub since: Timestamp,
     /// The number of its iteration; 0 between two.
     pub iteration: u32,
@@ -103,7 +69,6 @@ pub struct SlotView {
     pub about: Option<String>,
     /// The model: as the agent reports it, else as requested.
     pub model: Option<String>,
-    /// What it waits for.
     pub waiting: Option<Waiting>,
     /// The tool that its agent runs, where a display sees the events of agents.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,7 +77,6 @@ pub struct SlotView {
     /// session has ended.
     #[serde(skip)]
     pub usage: Usage,
-    /// The gate that runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
 }
@@ -219,34 +183,66 @@ impl SlotView {
                 self.since = at;
                 return;
             }
-            Fact::RunStarted { .. }
-            | Fact::Noticed { .. }
-            | Fact::PlanCounted { .. }
-            | Fact::MergesNeeded { .. }
-            | Fact::TasksLeft { .. }
-            | Fact::PlanWritten { .. }
-            | Fact::MarkerFound { .. }
-            | Fact::TaskSettled { .. }
-            | Fact::QuestionAsked { .. }
-            | Fact::Committed { .. }
-            | Fact::WorkSaved { .. }
-            | Fact::WorkPutBack { .. }
-            | Fact::ControlReceived { .. }
-            | Fact::ClaimLost { .. }
-            | Fact::PortFailed { .. }
-            | Fact::Anomaly { .. }
-            | Fact::StopDecided { .. }
-            | Fact::RunEnded { .. }
-            | Fact::Publishing
-            | Fact::Published { .. }
-            | Fact::Watching { .. }
-            | Fact::Reviewed { .. }
-            | Fact::Unknown => return,
+            _ => return,
         };
         if self.doing != doing {
             self.doing = doing;
             self.since = at;
             (self.tool, self.gate, self.usage) = (None, None, Usage::default());
+        }
+    }
+}
+
+impl Fact {
+    /// The slot that it is about.
+    pub const fn slot(&self) -> Option<SlotId> {
+        match self {
+            Self::Surveying { slot }
+            | Self::Claiming { slot }
+            | Self::ClaimMissed { slot }
+            | Self::SlotFreed { slot }
+            | Self::IterationStarted { slot, .. }
+            | Self::SessionStarted { slot, .. }
+            | Self::SessionEnded { slot, .. }
+            | Self::CandidateMade { slot, .. }
+            | Self::Judged { slot, .. }
+            | Self::Verifying { slot, .. }
+            | Self::Verified { slot, .. }
+            | Self::Unverified { slot, .. }
+            | Self::Queued { slot }
+            | Self::GateStarted { slot, .. }
+            | Self::Integrating { slot }
+            | Self::Integrated { slot, .. }
+            | Self::HeadMoved { slot }
+            | Self::WorkFound { slot, .. }
+            | Self::HookRefused { slot, .. }
+            | Self::Settling { slot, .. }
+            | Self::TaskSettled { slot, .. }
+            | Self::Committed { slot, .. }
+            | Self::IterationEnded { slot, .. }
+            | Self::WaitStarted { slot, .. }
+            | Self::WaitEnded { slot }
+            | Self::ClaimLost { slot, .. }
+            | Self::PortFailed { slot, .. } => Some(*slot),
+            Self::RunStarted { .. }
+            | Self::Noticed { .. }
+            | Self::PlanCounted { .. }
+            | Self::MergesNeeded { .. }
+            | Self::TasksLeft { .. }
+            | Self::PlanWritten { .. }
+            | Self::MarkerFound { .. }
+            | Self::QuestionAsked { .. }
+            | Self::WorkSaved { .. }
+            | Self::WorkPutBack { .. }
+            | Self::ControlReceived { .. }
+            | Self::Anomaly { .. }
+            | Self::StopDecided { .. }
+            | Self::RunEnded { .. }
+            | Self::Publishing
+            | Self::Published { .. }
+            | Self::Watching { .. }
+            | Self::Reviewed { .. }
+            | Self::Unknown => None,
         }
     }
 }

@@ -8,6 +8,7 @@ use ralph_core::run::{
     Class, Control, Fact, Landing, Notice, Publication, SessionReport, SlotId, StopReason, Wait,
 };
 use ralph_core::task::Status;
+use ralph_core::text::escaped;
 use ralph_core::time::Timestamp;
 use ralph_core::view::{Doing, words};
 
@@ -66,7 +67,11 @@ impl<W: Write> PlainReporter<W> {
             }
             Fact::SlotFreed { slot } => self.detail(*slot, "has nothing to do"),
             Fact::IterationStarted { .. } => self.iteration_started(fact),
-            Fact::SessionStarted { slot, log } => self.session_started(*slot, log),
+            Fact::SessionStarted { slot, log } => {
+                if self.is(Verbosity::Normal) {
+                    self.linked(*slot, "log ", log);
+                }
+            }
             Fact::SessionEnded { slot, report } => self.session_ended(*slot, report),
             Fact::CandidateMade { slot, changed, files, file_count, .. } => {
                 self.changes(*slot, *changed, files, *file_count);
@@ -140,11 +145,8 @@ impl<W: Write> PlainReporter<W> {
                 self.named("error", Meaning::Bad, &format!("{text}{again}"));
             }
             Fact::MarkerFound { marker } => {
-                self.named(
-                    "note",
-                    Meaning::Faint,
-                    &format!("the plan is declared done ({marker})"),
-                );
+                let text = format!("the plan is declared done ({marker})");
+                self.named("note", Meaning::Faint, &text);
             }
             Fact::Anomaly { input, phase } => {
                 if self.is(Verbosity::Verbose) {
@@ -281,13 +283,6 @@ impl<W: Write> PlainReporter<W> {
         }
     }
 
-    fn session_started(&mut self, slot: SlotId, log: &str) {
-        if !self.is(Verbosity::Normal) {
-            return;
-        }
-        self.linked(slot, "log ", log);
-    }
-
     /// A path beside a word: from the root of the project, and as a link where the terminal has them.
     pub(super) fn linked(&mut self, slot: SlotId, word: &str, file: &str) {
         let style = self.style();
@@ -305,8 +300,8 @@ impl<W: Write> PlainReporter<W> {
 
     /// Shows the rest of an unfinished line.
     pub(super) fn end_words(&mut self, slot: SlotId) {
-        let (style, room) = (self.style(), self.room(slot));
-        let lines = self.streams.entry(slot).or_default().end(style, room);
+        let fit = self.slot_fit(slot);
+        let lines = self.streams.entry(slot).or_default().end(fit);
         self.beside_all(slot, lines);
     }
 
@@ -468,14 +463,6 @@ fn first_line(text: &str) -> &str {
 
 /// A link that terminals can open, around a text.
 fn hyperlink(path: &str, text: &str) -> String {
-    let mut address = String::from("file://");
-    for byte in path.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                address.push(char::from(byte));
-            }
-            _ => address.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    format!("\u{1b}]8;;{address}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\")
+    let path = escaped(path, '%', |b| b.is_ascii_alphanumeric() || b"/-_.~".contains(&b));
+    format!("\u{1b}]8;;file://{path}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\")
 }

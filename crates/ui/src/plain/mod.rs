@@ -29,7 +29,7 @@ use crate::line::TextLine;
 use crate::style::{Meaning, TextStyle};
 use facts::Ending;
 use screen::Screen;
-use stream::Stream;
+use stream::{Fit, Stream};
 
 pub use conversation::Conversation;
 pub use summary::{spent, summary};
@@ -37,7 +37,6 @@ pub use summary::{spent, summary};
 /// The shortest time between two updates of the progress line, in milliseconds.
 const REDRAW_MS: u64 = 100;
 
-/// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Verbosity {
     /// The start, the result of each task, and the summary.
@@ -49,12 +48,10 @@ pub enum Verbosity {
     Verbose,
 }
 
-/// How a run is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Colors and width.
     pub style: TextStyle,
-    /// How much is shown.
     pub verbosity: Verbosity,
     /// Whether there is a progress line. It needs a terminal.
     pub progress: bool,
@@ -99,7 +96,6 @@ impl<W: Write> PlainReporter<W> {
         self.screen.take_failure().map_or(Ok(()), Err)
     }
 
-    /// A display that writes to `out`.
     pub fn new(out: W, options: Options) -> Self {
         Self {
             screen: Screen::new(out),
@@ -117,7 +113,6 @@ impl<W: Write> PlainReporter<W> {
         }
     }
 
-    /// The run so far.
     pub const fn view(&self) -> &RunView {
         &self.view
     }
@@ -185,6 +180,10 @@ impl<W: Write> PlainReporter<W> {
         self.style().width.map(|width| width.saturating_sub(margin))
     }
 
+    fn slot_fit(&self, slot: SlotId) -> Fit {
+        Fit { style: self.style(), room: self.room(slot) }
+    }
+
     /// A line of a slot.
     fn beside(&mut self, slot: SlotId, line: &TextLine) {
         let text = line.fit(self.style(), self.room(slot));
@@ -217,10 +216,8 @@ impl<W: Write> Reporter for PlainReporter<W> {
         if !self.is(Verbosity::Normal) {
             return;
         }
-        let (style, room) = (self.style(), self.room(slot));
-        let verbose = self.is(Verbosity::Verbose);
-        let stream = self.streams.entry(slot).or_default();
-        let lines = stream.event(event, verbose, style, room);
+        let (fit, verbose) = (self.slot_fit(slot), self.is(Verbosity::Verbose));
+        let lines = self.streams.entry(slot).or_default().event(event, verbose, fit);
         self.beside_all(slot, lines);
         if self.screen.has_lines() {
             self.show();

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 /// Moves to the first column and clears the line.
 const CLEAR: &str = "\r\u{1b}[2K";
 
-/// The output of a display.
 #[derive(Debug)]
 pub(super) struct Screen<W> {
     out: W,
@@ -26,7 +25,6 @@ impl<W: Write> Screen<W> {
         self.buffer.push('\n');
     }
 
-    /// Whether lines wait to be shown.
     pub(super) const fn has_lines(&self) -> bool {
         !self.buffer.is_empty()
     }

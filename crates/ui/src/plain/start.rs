@@ -51,21 +51,15 @@ fn limits(view: &RunView) -> String {
         Some(most) => words::count(u64::from(most), "session"),
         None => "unlimited sessions".to_owned(),
     }];
-    if view.budget.micro_usd > 0 {
-        limits.push(money(view.budget.micro_usd));
-    }
-    if view.budget.tokens > 0 {
-        limits.push(format!("{} tokens", tokens(view.budget.tokens)));
-    }
-    if view.budget.time_ms > 0 {
-        limits.push(duration(view.budget.time_ms));
-    }
-    if view.budget.task_micro_usd > 0 {
-        limits.push(format!("{} per task", money(view.budget.task_micro_usd)));
-    }
-    if view.budget.day_micro_usd > 0 {
-        limits.push(format!("{} per day", money(view.budget.day_micro_usd)));
-    }
+    let budget = &view.budget;
+    let amounts = [
+        (budget.micro_usd, money(budget.micro_usd)),
+        (budget.tokens, format!("{} tokens", tokens(budget.tokens))),
+        (budget.time_ms, duration(budget.time_ms)),
+        (budget.task_micro_usd, format!("{} per task", money(budget.task_micro_usd))),
+        (budget.day_micro_usd, format!("{} per day", money(budget.day_micro_usd))),
+    ];
+    limits.extend(amounts.into_iter().filter(|(amount, _)| *amount > 0).map(|(_, text)| text));
     limits.join(", ")
 }
 

@@ -16,6 +16,18 @@ const ERROR_LINES: usize = 5;
 /// Where there is no terminal to fit, tool inputs are cut here.
 const WIDTH: usize = 100;
 
+/// The style of lines, and the width that they may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fit {
+    pub(crate) style: TextStyle,
+    pub(crate) room: Option<usize>,
+}
+
+impl Fit {
+    /// For files.
+    pub(crate) const PLAIN: Self = Self { style: TextStyle::PLAIN, room: None };
+}
+
 /// The output of one slot's agent.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
@@ -34,26 +46,21 @@ impl Stream {
         self.spoke
     }
 
-    /// The lines that an event completes. `room` is the width that they may have.
-    pub(crate) fn event(
-        &mut self,
-        event: &AgentEvent,
-        verbose: bool,
-        style: TextStyle,
-        room: Option<usize>,
-    ) -> Vec<String> {
+    /// The lines that an event completes.
+    pub(crate) fn event(&mut self, event: &AgentEvent, verbose: bool, fit: Fit) -> Vec<String> {
         let mut lines = match event {
             AgentEvent::Text { text } => {
                 self.spoke = true;
-                return self.words(Meaning::Speech, text, style, room);
+                return self.words(Meaning::Speech, text, fit);
             }
             AgentEvent::Thinking { text } => {
-                return self.words(Meaning::Thinking, text, style, room);
+                return self.words(Meaning::Thinking, text, fit);
             }
             AgentEvent::Unknown { .. } if !verbose => return vec![],
-            _ => self.end(style, room),
+            _ => self.end(fit),
         };
-        let mut line = |line: TextLine| lines.push(line.fit(style, Some(room.unwrap_or(WIDTH))));
+        let mut line =
+            |line: TextLine| lines.push(line.fit(fit.style, Some(fit.room.unwrap_or(WIDTH))));
         match event {
             AgentEvent::Text { .. } | AgentEvent::Thinking { .. } => {}
             AgentEvent::Started { version, .. } => {
@@ -119,25 +126,19 @@ impl Stream {
     }
 
     /// The rest of an unfinished line.
-    pub(crate) fn end(&mut self, style: TextStyle, room: Option<usize>) -> Vec<String> {
+    pub(crate) fn end(&mut self, fit: Fit) -> Vec<String> {
         let Some(meaning) = self.meaning.take() else { return vec![] };
         let pending = std::mem::take(&mut self.pending);
-        let lines = self.shown(meaning, &pending, style, room);
+        let lines = self.shown(meaning, &pending, fit);
         self.blank = false;
         self.begun = false;
         lines
     }
 
-    fn words(
-        &mut self,
-        meaning: Meaning,
-        text: &str,
-        style: TextStyle,
-        room: Option<usize>,
-    ) -> Vec<String> {
+    fn words(&mut self, meaning: Meaning, text: &str, fit: Fit) -> Vec<String> {
         let mut lines = Vec::new();
         if self.meaning != Some(meaning) {
-            lines = self.end(style, room);
+            lines = self.end(fit);
             self.meaning = Some(meaning);
         }
         self.pending.push_str(text);
@@ -149,18 +150,12 @@ impl Stream {
         };
         let rest = self.pending.split_off(whole);
         let ready = std::mem::replace(&mut self.pending, rest);
-        lines.extend(self.shown(meaning, &ready, style, room));
+        lines.extend(self.shown(meaning, &ready, fit));
         lines
     }
 
     /// Shows blank lines only between text, and never two in a row.
-    fn shown(
-        &mut self,
-        meaning: Meaning,
-        text: &str,
-        style: TextStyle,
-        room: Option<usize>,
-    ) -> Vec<String> {
+    fn shown(&mut self, meaning: Meaning, text: &str, Fit { style, room }: Fit) -> Vec<String> {
         let mut lines = Vec::new();
         // Without colors nothing else would mark thoughts.
         let mark = if meaning == Meaning::Thinking && !style.color { "~ " } else { "" };

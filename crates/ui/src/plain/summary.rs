@@ -154,7 +154,6 @@ pub fn spent(usage: Usage, has_unpriced: bool) -> Option<String> {
     Some(if used { format!("{price} ({flow})") } else { price })
 }
 
-/// The forecast in words.
 pub(crate) fn rest(forecast: &Forecast) -> String {
     let tasks = words::count(forecast.tasks, "task");
     let time = brief_duration(forecast.duration_ms);

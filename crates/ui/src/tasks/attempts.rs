@@ -4,6 +4,7 @@ use ralph_core::records::{Attempt, Changes, Evidence, FileChange, Verdict};
 use ralph_core::run::{PROTECTED, SIGNAL, WEAKENED};
 use ralph_core::task::{Status, Task};
 use ralph_core::text::printable;
+use ralph_core::view::report::Total;
 use ralph_core::view::words::count;
 use serde::Serialize;
 
@@ -37,16 +38,9 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn of(attempts: &[Attempt]) -> Self {
-        let mut sums = Self { attempts: attempts.len(), ..Self::default() };
-        for attempt in attempts {
-            let Some(end) = &attempt.end else { continue };
-            sums.duration_ms += end.at.millis_since(attempt.started_at);
-            sums.input_tokens += end.input_tokens;
-            sums.output_tokens += end.output_tokens;
-            let costs = [sums.cost_micro_usd, end.cost_micro_usd];
-            sums.cost_micro_usd = costs.into_iter().flatten().reduce(|a, b| a + b);
-        }
-        sums
+        let Total { duration_ms, input_tokens, output_tokens, cost_micro_usd, .. } =
+            Total::of(attempts);
+        Self { attempts: attempts.len(), duration_ms, input_tokens, output_tokens, cost_micro_usd }
     }
 
     /// A line for users, such as "3, 1m 20s, $0.12".
@@ -101,7 +95,6 @@ fn first_lines(mut lines: Vec<String>, most: usize, all: bool) -> Vec<String> {
     lines
 }
 
-/// An attempt to be shown.
 struct AttemptView<'a> {
     attempt: &'a Attempt,
     more: Details<'a>,
@@ -200,13 +193,7 @@ impl AttemptView<'_> {
 
     /// The verdict of one gate or verifier.
     fn verdict(&self, row: &Evidence, width: usize) -> String {
-        let (meaning, word) = match row.verdict {
-            Verdict::Pass => (Meaning::Good, "pass"),
-            Verdict::Fail => (Meaning::Bad, "fail"),
-            Verdict::Ungated => (Meaning::Warning, "ungated"),
-            Verdict::Unchanged => (Meaning::Warning, "unchanged"),
-            Verdict::Unclaimed => (Meaning::Warning, "unclaimed"),
-        };
+        let meaning = Meaning::of_verdict(row.verdict);
         let mut facts: Vec<String> = Vec::new();
         facts.extend(
             row.exit_code.filter(|code| *code != 0).map(|code| format!("exit code {code}")),
@@ -225,7 +212,7 @@ impl AttemptView<'_> {
         // The output of a failed program is shown below.
         let printed = row.verdict == Verdict::Fail && row.exit_code.is_some();
         facts.extend((!why.is_empty() && !printed).then(|| why.to_owned()));
-        let line = TextLine::new().plain("  ").add(meaning, format!("{word:<4}"));
+        let line = TextLine::new().plain("  ").add(meaning, format!("{:<4}", row.verdict));
         let line = line.plain(format!("  {:<width$}  ", row.judge));
         line.flexible(None, facts.join(", ")).show(self.style)
     }

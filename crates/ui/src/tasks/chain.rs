@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use ralph_core::TaskId;
 use ralph_core::task::Task;
 
-use super::tree::line;
+use super::tree::{line, push};
 use crate::style::{Meaning, TextStyle};
 
 /// The tasks that can be reached from one task over blockers, or the other way round.
@@ -45,13 +45,4 @@ pub fn chain(start: &TaskId, chain: &Chain, style: TextStyle) -> String {
         }
     }
     text
-}
-
-fn push<'a>(stack: &mut Vec<(&'a TaskId, String, String)>, ids: &'a [TaskId], indent: &str) {
-    for (position, id) in ids.iter().enumerate().rev() {
-        let last = position + 1 == ids.len();
-        let branch = format!("{indent}{}", if last { "└─ " } else { "├─ " });
-        let indent = format!("{indent}{}", if last { "   " } else { "│  " });
-        stack.push((id, branch, indent));
-    }
 }

@@ -1,84 +1,57 @@
 //! Tasks for programs. Every key is always there, in the same order; a status is the word that lists show.
 
+use ralph_core::TaskId;
 use ralph_core::records::{Attempt, Evidence, LogEntry, Question};
 use ralph_core::run::NeedsMerge;
 use ralph_core::task::Task;
-use ralph_core::time::{Timestamp, Zone};
-use ralph_core::{FeatureName, TaskId};
-use serde::Serialize;
+use ralph_core::time::Zone;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::attempts::{Sums, last_failure};
 use super::chain::Chain;
 
-/// A task as JSON.
-#[derive(Serialize)]
-struct TaskJson<'a> {
-    id: &'a str,
-    title: &'a str,
-    description: &'a str,
-    priority: i64,
-    status: &'static str,
-    ready: bool,
-    category: Option<&'a str>,
-    spec: Option<&'a str>,
-    #[serde(rename = "ref")]
-    reference: Option<&'a str>,
-    parent: Option<&'a TaskId>,
-    feature: Option<&'a str>,
-    branch: Option<&'a str>,
-    touches: &'a [String],
-    steps: &'a [String],
-    deps: &'a [TaskId],
-    children: u32,
-    assignee: Option<&'a str>,
-    lease_expires_at: Option<Timestamp>,
-    generation: u64,
-    retry_count: u32,
-    reason: Option<&'a str>,
-    result: Option<Box<RawValue>>,
-    verification_status: Option<&'a str>,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    done_at: Option<Timestamp>,
-}
+struct TaskJson<'a>(&'a Task);
 
-impl<'a> From<&'a Task> for TaskJson<'a> {
-    fn from(task: &'a Task) -> Self {
-        Self {
-            id: task.id.as_str(),
-            title: task.title.as_str(),
-            description: &task.description,
-            priority: task.priority.into(),
-            status: task.shown().as_str(),
-            ready: task.is_ready(),
-            category: task.category.as_deref(),
-            spec: task.spec.as_deref(),
-            reference: task.reference.as_deref(),
-            parent: task.parent.as_ref(),
-            feature: task.feature.as_ref().map(FeatureName::as_str),
-            branch: task.branch.as_deref(),
-            touches: &task.touches,
-            steps: &task.steps,
-            deps: &task.deps,
-            children: task.neighbors.children,
-            assignee: task.claim.as_ref().map(|claim| claim.agent.as_str()),
-            lease_expires_at: task.claim.as_ref().map(|claim| claim.lease_expires_at),
-            generation: task.generation,
-            retry_count: task.retry_count,
-            reason: task.reason.as_deref(),
-            result: task.result.as_ref().and_then(|text| RawValue::from_string(text.clone()).ok()),
-            verification_status: task.verification_status.as_deref(),
-            created_at: task.created_at,
-            updated_at: task.updated_at,
-            done_at: task.done_at,
-        }
+impl Serialize for TaskJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let task = self.0;
+        let claim = task.claim.as_ref();
+        let result = task.result.as_ref().and_then(|text| RawValue::from_string(text.clone()).ok());
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("id", &task.id)?;
+        fields.serialize_entry("title", &task.title)?;
+        fields.serialize_entry("description", &task.description)?;
+        fields.serialize_entry("priority", &task.priority)?;
+        fields.serialize_entry("status", task.shown().as_str())?;
+        fields.serialize_entry("ready", &task.is_ready())?;
+        fields.serialize_entry("category", &task.category)?;
+        fields.serialize_entry("spec", &task.spec)?;
+        fields.serialize_entry("ref", &task.reference)?;
+        fields.serialize_entry("parent", &task.parent)?;
+        fields.serialize_entry("feature", &task.feature)?;
+        fields.serialize_entry("branch", &task.branch)?;
+        fields.serialize_entry("touches", &task.touches)?;
+        fields.serialize_entry("steps", &task.steps)?;
+        fields.serialize_entry("deps", &task.deps)?;
+        fields.serialize_entry("children", &task.neighbors.children)?;
+        fields.serialize_entry("assignee", &claim.map(|claim| &claim.agent))?;
+        fields.serialize_entry("lease_expires_at", &claim.map(|claim| claim.lease_expires_at))?;
+        fields.serialize_entry("generation", &task.generation)?;
+        fields.serialize_entry("retry_count", &task.retry_count)?;
+        fields.serialize_entry("reason", &task.reason)?;
+        fields.serialize_entry("result", &result)?;
+        fields.serialize_entry("verification_status", &task.verification_status)?;
+        fields.serialize_entry("created_at", &task.created_at)?;
+        fields.serialize_entry("updated_at", &task.updated_at)?;
+        fields.serialize_entry("done_at", &task.done_at)?;
+        fields.end()
     }
 }
 
 /// The records of a task.
 #[derive(Debug, Clone, Copy)]
-#[allow(missing_docs, reason = "each field holds the records of its name")]
 pub struct Details<'a> {
     pub log: &'a [LogEntry],
     pub attempts: &'a [Attempt],
@@ -94,7 +67,6 @@ pub struct Details<'a> {
     pub zone: &'a Zone,
 }
 
-/// An attempt with what follows from it.
 #[derive(Serialize)]
 struct AttemptJson<'a> {
     number: usize,
@@ -129,15 +101,14 @@ struct DetailsJson<'a> {
     needs_merge: Option<&'a NeedsMerge>,
 }
 
-/// One task as an object.
 pub fn task_json(task: &Task) -> impl Serialize {
-    TaskJson::from(task)
+    TaskJson(task)
 }
 
 /// A claimed task and what its blockers produced, by their ids.
 pub fn claim_json<'a>(task: &'a Task, results: &'a [(TaskId, String)]) -> impl Serialize + 'a {
     let results = results.iter().map(|(id, text)| (id, text.as_str())).collect();
-    ClaimJson { task: task.into(), blocker_results: Results(results) }
+    ClaimJson { task: TaskJson(task), blocker_results: Results(results) }
 }
 
 #[derive(Serialize)]
@@ -156,7 +127,7 @@ pub(super) fn results_of(tasks: &[Task]) -> Vec<(&TaskId, &str)> {
 }
 
 impl Serialize for Results<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let json = |text: &str| RawValue::from_string(text.to_owned()).ok();
         serializer.collect_map(self.0.iter().map(|(id, text)| (id, json(text))))
     }
@@ -186,8 +157,8 @@ struct LinkJson {
 /// What could be claimed and what is.
 pub fn peek_json<'a>(claimable: &'a [Task], claimed: &'a [Task]) -> impl Serialize + 'a {
     PeekJson {
-        claimable: claimable.iter().map(TaskJson::from).collect(),
-        claimed: claimed.iter().map(TaskJson::from).collect(),
+        claimable: claimable.iter().map(TaskJson).collect(),
+        claimed: claimed.iter().map(TaskJson).collect(),
     }
 }
 
@@ -197,19 +168,18 @@ struct PeekJson<'a> {
     claimed: Vec<TaskJson<'a>>,
 }
 
-/// One task with everything about it.
 pub fn details<'a>(task: &'a Task, more: Details<'a>) -> impl Serialize {
     DetailsJson {
-        task: task.into(),
+        task: TaskJson(task),
         log: more.log,
         attempts: more.attempts.iter().enumerate().map(attempt_json).collect(),
         totals: Sums::of(more.attempts),
         evidence: more.evidence,
         last_failure: last_failure(task, more.evidence),
         questions: more.questions,
-        blockers: more.blockers.map(|tasks| tasks.iter().map(TaskJson::from).collect()),
+        blockers: more.blockers.map(|tasks| tasks.iter().map(TaskJson).collect()),
         blocker_results: more.blockers.map(|tasks| Results(results_of(tasks))),
-        dependents: more.dependents.map(|tasks| tasks.iter().map(TaskJson::from).collect()),
+        dependents: more.dependents.map(|tasks| tasks.iter().map(TaskJson).collect()),
         needs_merge: more.needs_merge,
     }
 }

@@ -10,9 +10,7 @@ use ralph_core::text::{printable, printable_line};
 /// A task and how to show it.
 #[derive(Debug, Clone, Copy)]
 pub struct Kv<'a> {
-    /// The task.
     pub task: &'a Task,
-    /// The word for its status.
     pub status: &'a str,
     /// Whether to show who claimed it.
     pub assignee: bool,

@@ -23,11 +23,7 @@ const LOG_LINES: usize = 12;
 /// A task with everything that is known about it.
 pub fn page(task: &Task, more: Details<'_>, style: TextStyle) -> String {
     let mut text = String::new();
-    let shown = task.shown();
-    let status = match Meaning::of(shown) {
-        Some(meaning) => style.paint(meaning, shown),
-        None => shown.to_string(),
-    };
+    let status = style.paint(Meaning::of(task.shown()), task.shown());
     let title = printable_line(task.title.as_str());
     let _ = writeln!(
         text,
@@ -139,11 +135,7 @@ fn log_lines(task: &Task, more: Details<'_>, style: TextStyle) -> Vec<String> {
 
 /// Time, verdict, gate, tree and reason.
 fn evidence_line(found: &Evidence, style: TextStyle) -> String {
-    let meaning = match found.verdict {
-        Verdict::Pass => Meaning::Good,
-        Verdict::Fail => Meaning::Bad,
-        Verdict::Ungated | Verdict::Unchanged | Verdict::Unclaimed => Meaning::Warning,
-    };
+    let meaning = Meaning::of_verdict(found.verdict);
     let why = match found.verdict {
         // A gate that passed has a digest only where there is something to know.
         Verdict::Fail | Verdict::Pass | Verdict::Unclaimed => {

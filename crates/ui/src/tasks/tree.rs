@@ -25,28 +25,29 @@ pub fn tree(tasks: &[Task], style: TextStyle) -> String {
     }
     let mut text = String::new();
     // An explicit stack: a chain of ten thousand parents must not end the program.
-    let mut stack: Vec<(usize, String, String)> =
-        top.into_iter().rev().map(|index| (index, String::new(), String::new())).collect();
+    let mut stack: Vec<(&usize, String, String)> =
+        top.iter().rev().map(|index| (index, String::new(), String::new())).collect();
     while let Some((index, branch, indent)) = stack.pop() {
-        text.push_str(&line(&tasks[index], &branch, true, style));
-        let children = &below[index];
-        for (position, child) in children.iter().enumerate().rev() {
-            let last = position + 1 == children.len();
-            let branch = format!("{indent}{}", if last { "└─ " } else { "├─ " });
-            let indent = format!("{indent}{}", if last { "   " } else { "│  " });
-            stack.push((*child, branch, indent));
-        }
+        text.push_str(&line(&tasks[*index], &branch, true, style));
+        push(&mut stack, &below[*index], &indent);
     }
     text
+}
+
+/// Puts what is below a line on the stack of lines to print, with its branches and its indentation.
+pub(super) fn push<'a, T>(stack: &mut Vec<(&'a T, String, String)>, below: &'a [T], indent: &str) {
+    for (position, one) in below.iter().enumerate().rev() {
+        let last = position + 1 == below.len();
+        let branch = format!("{indent}{}", if last { "└─ " } else { "├─ " });
+        let indent = format!("{indent}{}", if last { "   " } else { "│  " });
+        stack.push((one, branch, indent));
+    }
 }
 
 /// A task on one line, with what it waits for unless the tree itself shows that.
 pub(super) fn line(task: &Task, branch: &str, with_deps: bool, style: TextStyle) -> String {
     let shown = task.shown();
-    let status = match Meaning::of(shown) {
-        Some(meaning) => style.paint(meaning, shown),
-        None => shown.to_string(),
-    };
+    let status = style.paint(Meaning::of(shown), shown);
     let mut title = printable_line(task.title.as_str()).into_owned();
     let mut tail = String::new();
     if with_deps && !task.deps.is_empty() && task.neighbors.open_blockers > 0 {

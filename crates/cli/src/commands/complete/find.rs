@@ -110,7 +110,7 @@ impl Finder {
                 let stored = Status::ALL.map(|status| plain(status.as_str()));
                 stored.into_iter().chain([plain("blocked")]).collect()
             }
-            Values::Formats => FORMATS.iter().map(|format| plain(format.name())).collect(),
+            Values::Formats => FORMATS.iter().map(|format| plain(format.name)).collect(),
             Values::Commands => self.commands(),
             Values::Files => vec![plain(":files")],
             Values::Folders => vec![plain(":folders")],

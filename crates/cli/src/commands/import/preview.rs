@@ -82,7 +82,7 @@ fn changes(plan: &PlanTask, task: &Task) -> bool {
 /// Prints what the plan would do.
 pub(super) fn show(
     plan: &Plan,
-    format: &dyn PlanFormat,
+    format: &PlanFormat,
     as_json: bool,
     context: &mut Context<'_>,
 ) -> Done {
@@ -100,7 +100,7 @@ pub(super) fn show(
             })
         });
         return Ok(context.out.json(&json!({
-            "format": format.name(), "tasks": plan.tasks.len(),
+            "format": format.name, "tasks": plan.tasks.len(),
             "plan": tasks.collect::<Vec<_>>(), "dropped": plan.dropped,
         }))?);
     }
@@ -111,7 +111,7 @@ pub(super) fn show(
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
     let tasks = ralph_core::amounts::count(plan.tasks.len() as u64, "task");
-    context.out.line(format!("{tasks} in {}: {}", format.about(), counted.join(", ")))?;
+    context.out.line(format!("{tasks} in {}: {}", format.about, counted.join(", ")))?;
     let style = context.out.style;
     let width = plan.tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or_default();
     for (task, fate) in plan.tasks.iter().zip(&fates) {

@@ -66,7 +66,7 @@ fn s1_21_the_last_known_model_counts_and_other_names_do_not() {
         Some(Tier::Haiku)
     );
     for tier in Tier::ALL {
-        assert_eq!(tier.name().parse(), Ok(tier));
+        assert_eq!(tier.as_str().parse(), Ok(tier));
     }
 }
 

@@ -18,13 +18,10 @@ enum Weight {
     Nothing,
     /// A word such as "failed".
     Mention,
-    /// An error.
     Error,
-    /// A failed assertion.
     Assertion,
 }
 
-/// The first failure until now.
 #[derive(Debug, Default)]
 pub(super) struct FirstFailure {
     weight: Weight,

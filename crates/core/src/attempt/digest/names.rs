@@ -7,7 +7,8 @@ use serde::Deserialize;
 #[derive(Debug, Default)]
 pub(super) struct Runners {
     mocha: Mocha,
-    xml: Xml,
+    /// The test of JUnit's XML that is open.
+    open: Option<String>,
 }
 
 impl Runners {
@@ -22,10 +23,34 @@ impl Runners {
     /// The tests that failed by a raw line of JUnit's XML, each with its first message. Of anything else
     /// nothing.
     pub(super) fn take_xml(&mut self, raw: &str) -> Vec<(String, String)> {
-        if self.xml.test.is_none() && !raw.contains("<testcase") {
+        if self.open.is_none() && !raw.contains("<testcase") {
             return vec![];
         }
-        self.xml.take(raw)
+        let mut found = Vec::new();
+        let mut rest = raw;
+        while let Some(start) = rest.find('<') {
+            let Some(length) = end_of_tag(&rest[start..]) else { break };
+            let tag = &rest[start + 1..start + length];
+            rest = &rest[start + length + 1..];
+            let kind = tag.split(|c: char| c.is_whitespace() || c == '/').next();
+            match (kind, tag.starts_with('/')) {
+                (Some("testcase"), _) => {
+                    let name = attribute(tag, "name").unwrap_or_default();
+                    self.open = match attribute(tag, "classname") {
+                        _ if tag.ends_with('/') => None,
+                        Some(class) if !class.is_empty() => Some(format!("{class}.{name}")),
+                        _ => Some(name),
+                    };
+                }
+                (Some("failure" | "error"), _) => {
+                    let message = attribute(tag, "message").unwrap_or_default();
+                    found.extend(self.open.clone().map(|test| (test, message)));
+                }
+                (_, true) if tag == "/testcase" => self.open = None,
+                _ => {}
+            }
+        }
+        found
     }
 }
 
@@ -50,12 +75,10 @@ impl GoEvent {
         serde_json::from_str(raw).ok()
     }
 
-    /// Whether it is about a test that passed.
     pub(super) fn passed(&self) -> bool {
         self.action == "pass" && !self.test.is_empty()
     }
 
-    /// The test that failed.
     pub(super) fn failed(&self) -> Option<&str> {
         (self.action == "fail" && !self.test.is_empty()).then_some(self.test.as_str())
     }
@@ -242,43 +265,6 @@ impl Mocha {
         self.parts.pop();
         self.parts.push(last);
         Some(std::mem::take(&mut self.parts).join(" › "))
-    }
-}
-
-/// JUnit's XML, as far as it tells which tests failed.
-#[derive(Debug, Default)]
-struct Xml {
-    /// The test that is open.
-    test: Option<String>,
-}
-
-impl Xml {
-    fn take(&mut self, raw: &str) -> Vec<(String, String)> {
-        let mut found = Vec::new();
-        let mut rest = raw;
-        while let Some(start) = rest.find('<') {
-            let Some(length) = end_of_tag(&rest[start..]) else { break };
-            let tag = &rest[start + 1..start + length];
-            rest = &rest[start + length + 1..];
-            let kind = tag.split(|c: char| c.is_whitespace() || c == '/').next();
-            match (kind, tag.starts_with('/')) {
-                (Some("testcase"), _) => {
-                    let name = attribute(tag, "name").unwrap_or_default();
-                    self.test = match attribute(tag, "classname") {
-                        _ if tag.ends_with('/') => None,
-                        Some(class) if !class.is_empty() => Some(format!("{class}.{name}")),
-                        _ => Some(name),
-                    };
-                }
-                (Some("failure" | "error"), _) => {
-                    let message = attribute(tag, "message").unwrap_or_default();
-                    found.extend(self.test.clone().map(|test| (test, message)));
-                }
-                (_, true) if tag == "/testcase" => self.test = None,
-                _ => {}
-            }
-        }
-        found
     }
 }
 

@@ -19,7 +19,6 @@ impl Passed {
         *self.single.get_or_insert(0) += 1;
     }
 
-    /// Takes a clean line.
     pub(super) fn take(&mut self, line: &str) {
         let line = line.trim();
         if is_passed_test(line) {
@@ -49,7 +48,6 @@ fn is_passed_test(line: &str) -> bool {
         || line.strip_prefix("ok ").is_some_and(|rest| numbered(rest) && !rest.contains("# SKIP"))
 }
 
-/// The sum in a line.
 fn sum(line: &str) -> Option<u64> {
     let sums = [listed, counted, run, labelled];
     sums.into_iter().find_map(|read| read(line))

@@ -1,22 +1,18 @@
 //! The prompt of a session that picks its own task: the output of `ralph task peek`, then a section for each
 //! task that was returned for retry.
 
-use super::{AttemptContext, Body, Section, answer_entries, failure_entries, field, signal_lines};
-use crate::attempt::budget::{BYTES_PER_TOKEN, shares};
+use super::{
+    AttemptContext, Body, Section, answer_entries, failure_entries, field, signal_lines, written,
+};
 
 /// The prompt of a `pick` session: the build skill and the output of `peek`, byte for byte, then what is known
 /// about returned tasks, within `budget` tokens.
 pub fn pick_prompt(peek: &str, offered: &[AttemptContext], budget: usize) -> String {
     let sections: Vec<Section<'_>> = offered.iter().filter_map(returned).collect();
-    let needs: Vec<usize> = sections.iter().map(Section::need).collect();
-    let given = shares(&needs, budget.saturating_mul(BYTES_PER_TOKEN));
     let mut prompt = format!("/ralph-build {peek}");
-    let mut cuts = Vec::new();
-    for (section, share) in sections.iter().zip(given) {
+    for text in written(&sections, budget).0 {
         let gap = if prompt.ends_with('\n') { "\n" } else { "\n\n" };
-        prompt.push_str(gap);
-        prompt.push_str(&section.write(share, &mut cuts));
-        prompt.push('\n');
+        prompt.push_str(&format!("{gap}{text}\n"));
     }
     prompt
 }
@@ -48,8 +44,8 @@ fn returned(context: &AttemptContext) -> Option<Section<'static>> {
         title: "Returned task",
         head,
         body: Body::List(entries),
-        foot: String::new(),
         rest: format!("see `ralph task show {}`", task.id),
+        ..Section::default()
     })
 }
 

@@ -1,14 +1,12 @@
 //! The prompt of a verifier: the task, the changes, and the results of the gates.
 
 use super::{
-    AttemptContext, Body, Cow, Prompt, Section, beginning, body_of, document, entry, field,
-    printable,
+    AttemptContext, Body, Cow, Prompt, Section, beginning, body_of, document, entry, field, joined,
+    prefixed, written,
 };
-use crate::attempt::budget::{BYTES_PER_TOKEN, shares};
 use crate::records::Verdict;
 use crate::run::GateReport;
 
-/// The instructions of every verifier.
 pub const VERIFIER_RULES: &str = include_str!("../text/verifier.md").trim_ascii_end();
 
 /// How many changed files are named.
@@ -16,16 +14,12 @@ const FILES: usize = 100;
 /// How much of a diff the prompt has, in bytes. The verifier can read the whole tree.
 const DIFF: usize = 48 << 10;
 
-/// The work to verify.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Work {
     /// The context of each task that the session calls done; the spec and plan of the first one count.
     pub tasks: Vec<AttemptContext>,
-    /// The files that it changed.
     pub files: Vec<String>,
-    /// How it changed them.
     pub diff: String,
-    /// What the gates said.
     pub gates: Vec<GateReport>,
     /// Other findings, a sentence each.
     pub remarks: Vec<String>,
@@ -33,16 +27,8 @@ pub struct Work {
 
 /// The prompt for a verifier, within `budget` tokens beside the instructions.
 pub fn verifier(work: &Work, budget: usize) -> Prompt {
-    let sections = sections(work);
-    let needs: Vec<usize> = sections.iter().map(Section::need).collect();
-    let given = shares(&needs, budget.saturating_mul(BYTES_PER_TOKEN));
-    let mut cuts = Vec::new();
-    let texts: Vec<String> = sections
-        .iter()
-        .zip(given)
-        .map(|(section, share)| section.write(share, &mut cuts))
-        .collect();
-    let task = super::joined(texts.iter().map(String::as_str));
+    let (texts, cuts) = written(&sections(work), budget);
+    let task = joined(texts.iter().map(String::as_str));
     Prompt { system: VERIFIER_RULES.to_owned(), task, cuts }
 }
 
@@ -61,18 +47,17 @@ fn sections(work: &Work) -> Vec<Section<'_>> {
             false => "The loop ran these gates itself:".to_owned(),
         },
         body: Body::List(gates),
-        foot: String::new(),
         rest: "run them".to_owned(),
+        ..Section::default()
     });
     let remarks: Vec<String> =
         work.remarks.iter().map(|text| format!("- {}", field(text))).collect();
     if !remarks.is_empty() {
         all.push(Section {
             title: "Check closely",
-            head: String::new(),
             body: Body::List(remarks),
-            foot: String::new(),
             rest: "read the diff".to_owned(),
+            ..Section::default()
         });
     }
     all
@@ -91,8 +76,8 @@ fn claimed(context: &AttemptContext) -> Option<Section<'_>> {
         title: "Task to verify",
         head,
         body: Body::Text(body_of(task)),
-        foot: String::new(),
         rest: format!("see `ralph task show {}`", task.id),
+        ..Section::default()
     })
 }
 
@@ -101,11 +86,9 @@ fn changes(work: &Work) -> Section<'_> {
         work.files.iter().take(FILES).map(|file| format!("- {}", field(file))).collect();
     let mut head = match work.files.len() {
         0 => "No file changed: the session says that the task was done already.".to_owned(),
+        1 => "One file differs from the last accepted tree:".to_owned(),
         count => format!("{count} files differ from the last accepted tree:"),
     };
-    if work.files.len() == 1 {
-        head = "One file differs from the last accepted tree:".to_owned();
-    }
     if !named.is_empty() {
         head = format!("{head}\n\n{}", named.join("\n"));
     }
@@ -113,17 +96,8 @@ fn changes(work: &Work) -> Section<'_> {
         head.push_str(&format!("\n- and {} more", work.files.len() - FILES));
     }
     let diff = beginning(&work.diff, DIFF);
-    let body = match diff.trim().is_empty() {
-        true => String::new(),
-        // Indented, so that no line of it can close the block it stands in.
-        false => {
-            let lines: Vec<String> = printable(diff)
-                .lines()
-                .map(|line| format!("    {line}").trim_end().to_owned())
-                .collect();
-            lines.join("\n")
-        }
-    };
+    // Indented, so that no line of it can close the block it stands in.
+    let body = if diff.trim().is_empty() { String::new() } else { prefixed(diff, "    ") };
     let cut = diff.len() < work.diff.len();
     Section {
         title: "Changes",

@@ -5,34 +5,22 @@ use super::language::Language;
 /// The longest assertion that is looked at, in bytes.
 const MAX_STATEMENT: usize = 2_000;
 
-/// What was found in a piece of code.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Asserted {
-    /// Assertions that can fail, each in one line without white space.
-    pub(super) real: Vec<String>,
-    /// How many cannot.
-    pub(super) trivial: usize,
-}
-
-/// The assertions of a piece of code; `code` and `bare` are its two forms.
-pub(super) fn assertions(code: &str, bare: &str, language: Language) -> Asserted {
-    let mut found = Asserted::default();
+/// How many assertions of a piece of code can fail, and how many cannot; `code` and `bare` are its two forms.
+pub(super) fn assertions(code: &str, bare: &str, language: Language) -> (usize, usize) {
+    let (mut real, mut trivial) = (0, 0);
     let mut taken = 0;
     for (at, word) in words(code) {
         if at < taken || !is_assertion(code, at, word, language) {
             continue;
         }
-        let end = statement_end(code, at + word.len());
         // What an assertion calls is a part of it.
-        taken = end;
-        let statement = squeezed(&bare[at..end]);
-        if is_trivial(&statement) {
-            found.trivial += 1;
-        } else {
-            found.real.push(statement);
+        taken = statement_end(code, at + word.len());
+        match is_trivial(&squeezed(&bare[at..taken])) {
+            true => trivial += 1,
+            false => real += 1,
         }
     }
-    found
+    (real, trivial)
 }
 
 /// The words of a text, and where they begin.
@@ -56,36 +44,35 @@ fn is_assertion(code: &str, at: usize, word: &str, language: Language) -> bool {
         // Python needs no brackets.
         return is_call || language == Language::Python;
     }
-    if language == Language::Go && is_method {
-        let names = ["Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"];
-        if names.contains(&word) {
-            return is_call;
-        }
-    }
     // `Result::expect` is how Rust takes a value out.
     if low.starts_with("expect") {
         return is_call && !(language == Language::Rust && is_method);
     }
     let starts = ["verify", "check", "ensure"];
     let names = ["fail", "panic", "raises", "unreachable"];
+    let methods = ["Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"];
     let known = starts.iter().any(|start| low.starts_with(start))
         || names.contains(&low.as_str())
-        || (low == "require" && after == Some('.'));
+        || (low == "require" && after == Some('.'))
+        || (language == Language::Go && is_method && methods.contains(&word));
     known && is_call
+}
+
+/// How much deeper the code behind a bracket lies.
+pub(super) const fn nesting(byte: u8) -> i32 {
+    match byte {
+        b'(' | b'[' | b'{' => 1,
+        b')' | b']' | b'}' => -1,
+        _ => 0,
+    }
 }
 
 /// The end of the line, or of the line in which the brackets are closed.
 fn statement_end(code: &str, from: usize) -> usize {
     let mut depth = 0i32;
     for (offset, byte) in code.as_bytes()[from..].iter().enumerate() {
-        match byte {
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => depth -= 1,
-            b'\n' if depth <= 0 => return from + offset,
-            b';' if depth == 0 => return from + offset,
-            _ => {}
-        }
-        if depth < 0 {
+        depth += nesting(*byte);
+        if depth < 0 || (depth == 0 && matches!(byte, b'\n' | b';')) {
             return from + offset;
         }
         if offset > MAX_STATEMENT {
@@ -144,9 +131,8 @@ mod tests {
     use super::*;
 
     fn of(text: &str, language: Language) -> (usize, usize) {
-        let masked = mask(text, language.syntax());
-        let found = assertions(&masked.code, &masked.bare, language);
-        (found.real.len(), found.trivial)
+        let masked = mask(text, language);
+        assertions(&masked.code, &masked.bare, language)
     }
 
     #[test]

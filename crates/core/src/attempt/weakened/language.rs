@@ -1,7 +1,5 @@
 //! Languages, as far as finding their tests goes, and which files hold tests.
 
-use super::mask::Syntax;
-
 /// How a language says that something is a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
@@ -13,7 +11,6 @@ pub(super) enum Language {
 }
 
 impl Language {
-    /// The language of a file, by its name.
     pub(super) fn of(path: &str) -> Option<Self> {
         let (_, ending) = path.rsplit_once('.')?;
         Some(match ending {
@@ -23,15 +20,6 @@ impl Language {
             "go" => Self::Go,
             _ => return None,
         })
-    }
-
-    pub(super) const fn syntax(self) -> Syntax {
-        match self {
-            Self::Rust => Syntax::Rust,
-            Self::Script => Syntax::Script,
-            Self::Python => Syntax::Hash,
-            Self::Go => Syntax::Slash,
-        }
     }
 }
 

@@ -1,18 +1,9 @@
 //! Program text with comments and strings blanked out. Every byte keeps its place, so that a position in one
 //! form is the same in the other.
 
-/// How comments and strings are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Syntax {
-    /// `//`, nested `/* */`, raw strings, lifetimes.
-    Rust,
-    /// `//`, `/* */`, templates, regular expressions.
-    Script,
-    /// `//`, `/* */`.
-    Slash,
-    /// `#`.
-    Hash,
-}
+use std::ops::Range;
+
+use super::language::Language;
 
 /// A text in two forms, both as long as the text.
 #[derive(Debug)]
@@ -23,172 +14,154 @@ pub(super) struct Masked {
     pub(super) code: String,
 }
 
-/// Blanks comments and strings.
-pub(super) fn mask(text: &str, syntax: Syntax) -> Masked {
-    let mut masker = Masker {
-        text: text.as_bytes(),
-        bare: text.as_bytes().to_vec(),
-        code: text.as_bytes().to_vec(),
-        syntax,
-    };
+pub(super) fn mask(text: &str, language: Language) -> Masked {
+    let bytes = text.as_bytes();
+    let (mut bare, mut code) = (bytes.to_vec(), bytes.to_vec());
     let mut at = 0;
-    while at < masker.text.len() {
-        at = masker.step(at);
+    while at < bytes.len() {
+        at = match hidden(bytes, at, language) {
+            Hidden::No => at + 1,
+            Hidden::Comment(end) => {
+                blank(&mut bare, at..end);
+                blank(&mut code, at..end);
+                end
+            }
+            Hidden::String { inside, close } => {
+                let end = inside.end + close;
+                blank(&mut code, inside);
+                end
+            }
+        };
     }
     // Only whole characters are blanked: what is not ASCII lies within comments or strings, or stays.
     let text = |bytes| String::from_utf8(bytes).unwrap_or_default();
-    Masked { bare: text(masker.bare), code: text(masker.code) }
+    Masked { bare: text(bare), code: text(code) }
 }
 
-struct Masker<'a> {
-    text: &'a [u8],
-    bare: Vec<u8>,
-    code: Vec<u8>,
-    syntax: Syntax,
+fn blank(bytes: &mut [u8], range: Range<usize>) {
+    let end = bytes.len();
+    let range = range.start.min(end)..range.end.min(end);
+    bytes[range].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
 }
 
-impl Masker<'_> {
-    /// Takes what begins at `at`, and returns where the next thing begins.
-    fn step(&mut self, at: usize) -> usize {
-        let rest = &self.text[at..];
-        let slashes = self.syntax != Syntax::Hash;
-        if slashes && rest.starts_with(b"//") || self.is_hash_comment(at) {
-            let end = self.find(at, b"\n");
-            return self.comment(at, end);
-        }
-        if slashes && rest.starts_with(b"/*") {
-            let end = self.block_comment(at);
-            return self.comment(at, end);
-        }
-        match rest[0] {
-            b'"' | b'\'' | b'`' => self.quoted(at),
-            b'r' if self.syntax == Syntax::Rust && self.starts_word(at) => self.raw_string(at),
-            b'/' if self.syntax == Syntax::Script && self.may_be_pattern(at) => self.pattern(at),
-            _ => at + 1,
-        }
-    }
+enum Hidden {
+    No,
+    /// Up to this place.
+    Comment(usize),
+    /// What it holds, and the length of what closes it. A pattern counts as a string.
+    String {
+        inside: Range<usize>,
+        close: usize,
+    },
+}
 
-    fn is_hash_comment(&self, at: usize) -> bool {
-        self.syntax == Syntax::Hash && self.text[at] == b'#'
-    }
-
-    fn quoted(&mut self, at: usize) -> usize {
-        let quote = self.text[at];
-        let triple = [quote; 3];
-        let has_triples = self.syntax == Syntax::Hash;
-        if has_triples && quote != b'`' && self.text[at..].starts_with(&triple) {
-            let end = self.find(at + 3, &triple);
-            return self.string(at + 3, end, 3);
+/// What begins at `at`.
+fn hidden(text: &[u8], at: usize, language: Language) -> Hidden {
+    use Language::{Python, Rust, Script};
+    let string = |from: usize, to: usize, close| Hidden::String { inside: from..to, close };
+    let rest = &text[at..];
+    match *rest {
+        [b'#', ..] if language == Python => Hidden::Comment(find(text, at, b"\n")),
+        [b'/', b'/', ..] if language != Python => Hidden::Comment(find(text, at, b"\n")),
+        [b'/', b'*', ..] if language != Python => {
+            Hidden::Comment(at + block_comment(rest, language == Rust))
         }
-        if self.syntax == Syntax::Rust && quote == b'\'' && !self.is_char(at) {
-            return at + 1;
+        [b'/', ..] if language == Script && may_be_pattern(&text[..at]) => {
+            pattern_end(rest).map_or(Hidden::No, |end| string(at + 1, at + end, 1))
         }
-        let spans_lines = quote == b'`' || self.syntax == Syntax::Rust;
-        let mut end = at + 1;
-        while let Some(byte) = self.text.get(end).filter(|byte| **byte != quote) {
-            match byte {
-                b'\\' => end += 2,
-                b'\n' if !spans_lines => return self.string(at + 1, end, 0),
-                _ => end += 1,
+        [b'r', ..] if language == Rust && starts_word(text, at) => {
+            let hashes = rest[1..].iter().take_while(|byte| **byte == b'#').count();
+            if rest.get(1 + hashes) != Some(&b'"') {
+                return Hidden::No;
             }
+            let close = format!("\"{}", "#".repeat(hashes));
+            let from = at + 2 + hashes;
+            string(from, find(text, from, close.as_bytes()), close.len())
         }
-        self.string(at + 1, end, 1)
-    }
-
-    /// `'a'` is a character, `'a` a lifetime.
-    fn is_char(&self, at: usize) -> bool {
-        match self.text.get(at + 1) {
-            Some(b'\\') => true,
-            Some(byte) if byte.is_ascii() => self.text.get(at + 2) == Some(&b'\''),
-            Some(_) => (3..=5).any(|width| self.text.get(at + width) == Some(&b'\'')),
-            None => false,
+        [quote @ (b'"' | b'\''), two, three, ..]
+            if language == Python && quote == two && quote == three =>
+        {
+            string(at + 3, find(text, at + 3, &[quote; 3]), 3)
         }
-    }
-
-    fn raw_string(&mut self, at: usize) -> usize {
-        let hashes = self.text[at + 1..].iter().take_while(|byte| **byte == b'#').count();
-        let open = at + 1 + hashes;
-        if self.text.get(open) != Some(&b'"') {
-            return at + 1;
-        }
-        let mut close = vec![b'"'];
-        close.extend(std::iter::repeat_n(b'#', hashes));
-        let end = self.find(open + 1, &close);
-        self.string(open + 1, end, close.len())
-    }
-
-    /// After a value a slash divides; elsewhere it begins a pattern.
-    fn may_be_pattern(&self, at: usize) -> bool {
-        let before = self.text[..at].iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
-        before.is_none_or(|byte| b"(,=:[!&|?{};\n".contains(byte))
-    }
-
-    fn pattern(&mut self, at: usize) -> usize {
-        let mut end = at + 1;
-        let mut in_class = false;
-        loop {
-            match self.text.get(end) {
-                None | Some(b'\n') => return at + 1,
-                Some(b'\\') => end += 1,
-                Some(b'[') => in_class = true,
-                Some(b']') => in_class = false,
-                Some(b'/') if !in_class => return self.string(at + 1, end, 1),
-                Some(_) => {}
-            }
-            end += 1;
-        }
-    }
-
-    fn block_comment(&self, at: usize) -> usize {
-        let mut depth = 0;
-        let mut next = at;
-        while next < self.text.len() {
-            let rest = &self.text[next..];
-            if rest.starts_with(b"/*") {
-                depth = if self.syntax == Syntax::Rust { depth + 1 } else { 1 };
-                next += 2;
-            } else if rest.starts_with(b"*/") {
-                depth -= 1;
-                next += 2;
-                if depth == 0 {
-                    return next;
+        // A lifetime.
+        [b'\'', ..] if language == Rust && !is_char(rest) => Hidden::No,
+        [quote @ (b'"' | b'\'' | b'`'), ..] => {
+            let spans_lines = quote == b'`' || language == Rust;
+            let mut end = at + 1;
+            while let Some(byte) = text.get(end).filter(|byte| **byte != quote) {
+                match byte {
+                    b'\\' => end += 2,
+                    b'\n' if !spans_lines => return string(at + 1, end, 0),
+                    _ => end += 1,
                 }
-            } else {
-                next += 1;
             }
+            string(at + 1, end, 1)
         }
-        self.text.len()
-    }
-
-    fn starts_word(&self, at: usize) -> bool {
-        at == 0 || !(self.text[at - 1].is_ascii_alphanumeric() || self.text[at - 1] == b'_')
-    }
-
-    /// Where `what` begins, at or after `from`; else the end.
-    fn find(&self, from: usize, what: &[u8]) -> usize {
-        let from = from.min(self.text.len());
-        let found = self.text[from..].windows(what.len()).position(|window| window == what);
-        found.map_or(self.text.len(), |found| from + found)
-    }
-
-    fn comment(&mut self, from: usize, to: usize) -> usize {
-        blank(&mut self.bare[from..to]);
-        blank(&mut self.code[from..to]);
-        to
-    }
-
-    fn string(&mut self, from: usize, to: usize, close: usize) -> usize {
-        let end = self.text.len();
-        let (from, to) = (from.min(end), to.min(end));
-        blank(&mut self.code[from..to]);
-        (to + close).min(end)
+        _ => Hidden::No,
     }
 }
 
-fn blank(bytes: &mut [u8]) {
-    for byte in bytes.iter_mut().filter(|byte| **byte != b'\n') {
-        *byte = b' ';
+/// `'a'` is a character, `'a` a lifetime.
+fn is_char(rest: &[u8]) -> bool {
+    match rest.get(1) {
+        Some(b'\\') => true,
+        Some(byte) if byte.is_ascii() => rest.get(2) == Some(&b'\''),
+        Some(_) => (3..=5).any(|width| rest.get(width) == Some(&b'\'')),
+        None => false,
     }
+}
+
+/// After a value a slash divides; elsewhere it begins a pattern.
+fn may_be_pattern(before: &[u8]) -> bool {
+    let last = before.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
+    last.is_none_or(|byte| b"(,=:[!&|?{};\n".contains(byte))
+}
+
+fn pattern_end(rest: &[u8]) -> Option<usize> {
+    let mut end = 1;
+    let mut in_class = false;
+    loop {
+        match rest.get(end)? {
+            b'\n' => return None,
+            b'\\' => end += 1,
+            b'[' => in_class = true,
+            b']' => in_class = false,
+            b'/' if !in_class => return Some(end),
+            _ => {}
+        }
+        end += 1;
+    }
+}
+
+/// The length of the comment that `rest` begins with.
+fn block_comment(rest: &[u8], nests: bool) -> usize {
+    let mut depth = 0;
+    let mut next = 0;
+    while next < rest.len() {
+        if rest[next..].starts_with(b"/*") {
+            depth = if nests { depth + 1 } else { 1 };
+            next += 2;
+        } else if rest[next..].starts_with(b"*/") {
+            depth -= 1;
+            next += 2;
+            if depth == 0 {
+                return next;
+            }
+        } else {
+            next += 1;
+        }
+    }
+    rest.len()
+}
+
+fn starts_word(text: &[u8], at: usize) -> bool {
+    at == 0 || !(text[at - 1].is_ascii_alphanumeric() || text[at - 1] == b'_')
+}
+
+/// Where `what` begins, at or after `from`; else the end.
+fn find(text: &[u8], from: usize, what: &[u8]) -> usize {
+    let found = text.get(from..).and_then(|rest| rest.windows(what.len()).position(|w| w == what));
+    found.map_or(text.len(), |found| from + found)
 }
 
 #[cfg(test)]
@@ -197,27 +170,27 @@ mod tests {
 
     use super::*;
 
-    fn code(text: &str, syntax: Syntax) -> String {
-        mask(text, syntax).code
+    fn code(text: &str, language: Language) -> String {
+        mask(text, language).code
     }
 
     #[test]
     fn comments_and_strings_are_blank() {
         let rust = "let a = \"{ // no\"; // {\n'x'; fn f<'a>() /* { /* } */ } */ {}";
         let kept = "let a = \"       \";     \n' '; fn f<'a>()                   {}";
-        assert_eq!(code(rust, Syntax::Rust), kept);
-        assert_eq!(code("r#\"a\"b\"# x", Syntax::Rust), "r#\"   \"# x");
-        assert_eq!(code("x = /[/\"]/; y", Syntax::Script), "x = /    /; y");
-        assert_eq!(code("a / b / c", Syntax::Script), "a / b / c");
-        assert_eq!(code("'''a\n# b''' # c\nd", Syntax::Hash), "''' \n   '''    \nd");
-        assert_eq!(mask("\"a\" // b", Syntax::Slash).bare, "\"a\"     ");
+        assert_eq!(code(rust, Language::Rust), kept);
+        assert_eq!(code("r#\"a\"b\"# x", Language::Rust), "r#\"   \"# x");
+        assert_eq!(code("x = /[/\"]/; y", Language::Script), "x = /    /; y");
+        assert_eq!(code("a / b / c", Language::Script), "a / b / c");
+        assert_eq!(code("'''a\n# b''' # c\nd", Language::Python), "''' \n   '''    \nd");
+        assert_eq!(mask("\"a\" // b", Language::Go).bare, "\"a\"     ");
     }
 
     proptest! {
         #[test]
         fn every_byte_keeps_its_place(text in "[a\"'`/*#r\\\\é\n{}\\[ ]{0,60}") {
-            for syntax in [Syntax::Rust, Syntax::Script, Syntax::Slash, Syntax::Hash] {
-                let masked = mask(&text, syntax);
+            for language in [Language::Rust, Language::Script, Language::Go, Language::Python] {
+                let masked = mask(&text, language);
                 for form in [&masked.bare, &masked.code] {
                     prop_assert_eq!(form.len(), text.len());
                     prop_assert_eq!(form.matches('\n').count(), text.matches('\n').count());

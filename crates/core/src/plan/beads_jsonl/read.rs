@@ -2,7 +2,9 @@
 
 use super::{OWN_TYPES, after_checkbox, with_sections};
 use crate::ids::{FeatureName, TaskId};
-use crate::plan::json::{Fields, Json, Problem, dependencies, quoted, task_id, wrong_item};
+use crate::plan::json::{
+    Fields, Json, Problem, dependencies, present, quoted, task_id, wrong_item,
+};
 use crate::plan::sync_jsonl::steps;
 use crate::plan::tally::Tally;
 use crate::plan::{Done, PlanTask};
@@ -28,7 +30,6 @@ pub(super) struct Issue<'f> {
     links: Vec<Link<'f>>,
 }
 
-/// One of its `dependencies`.
 struct Link<'f> {
     from: Option<&'f str>,
     to: &'f str,
@@ -70,9 +71,8 @@ impl<'f> Issue<'f> {
 
     /// Checks its texts and makes a task of it.
     pub(super) fn into_task(self, line: usize, tally: &mut Tally) -> Result<PlanTask, Problem> {
-        let missing = |key| move || Problem(format!("\"{key}\" is missing"));
-        let id = task_id("id", self.id.ok_or_else(missing("id"))?)?;
-        let title = Title::new(self.title.ok_or_else(missing("title"))?)?;
+        let id = task_id("id", present("id", self.id)?)?;
+        let title = Title::new(present("title", self.title)?)?;
         let description =
             with_sections(self.description, &[("Design", self.design), ("Notes", self.notes)]);
         let criteria = self.criteria.replace('\t', " ");
@@ -114,7 +114,6 @@ impl<'f> Issue<'f> {
     }
 }
 
-/// The list of `dependencies`.
 fn links<'f>(value: &'f Json<'_>) -> Result<Vec<Link<'f>>, Problem> {
     const KEY: &str = "dependencies";
     let mut links = Vec::new();

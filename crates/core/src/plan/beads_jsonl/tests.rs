@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ids::FeatureName;
-use crate::plan::Done;
-use crate::task::{Priority, Status};
+use crate::plan::{Done, Rendered};
+use crate::task::{Priority, Status, Task};
 use crate::text::{Title, label};
 use crate::time::Timestamp;
 
@@ -95,18 +95,18 @@ fn number(n: usize) -> TaskId {
 }
 
 fn parsed(text: &str) -> Plan {
-    BeadsJsonl.parse(text).unwrap()
+    parse(text).unwrap()
 }
 
 fn refused(text: &str) -> (usize, String) {
-    let PlanError { line, problem } = BeadsJsonl.parse(text).expect_err(text);
+    let PlanError { line, problem } = parse(text).expect_err(text);
     (line, problem)
 }
 
 proptest! {
     #[test]
     fn tasks_come_back_from_their_lines(tasks in some_tasks()) {
-        let plan = parsed(&BeadsJsonl.render(&tasks).text);
+        let plan = parsed(&render(&tasks).text);
         let live: Vec<&Task> = tasks.iter().filter(|t| t.status != Status::Deleted).collect();
         prop_assert_eq!(plan.tasks.len(), live.len());
         for (back, task) in plan.tasks.iter().zip(live) {
@@ -133,8 +133,8 @@ proptest! {
 
     #[test]
     fn no_text_is_a_crash(text in "(?s).{0,80}") {
-        let _ = BeadsJsonl.parse(&text);
-        let _ = BeadsJsonl.recognises("plan", &text);
+        let _ = parse(&text);
+        let _ = recognizes("plan", &text);
     }
 }
 
@@ -318,7 +318,7 @@ fn a_task_becomes_an_issue() {
         Task { status: Status::Failed, ..d },
         Task { status: Status::Deleted, ..bare("gone") },
     ];
-    let rendered = BeadsJsonl.render(&tasks);
+    let rendered = render(&tasks);
     insta::assert_snapshot!(rendered.text, @r###"
     {"id":"a","title":"Task a","description":"","acceptance_criteria":"- one\n- [ ] [ ] two","status":"open","priority":4,"issue_type":"task","created_at":"2026-11-15T02:45:00Z","updated_at":"2026-11-15T02:45:00Z","external_ref":"gh-1","labels":["category:ui","spec:s.md","feature:login","branch:main","touches:src/*.rs","touches:b"],"dependencies":[{"issue_id":"a","depends_on_id":"b","type":"parent-child","created_at":"2026-11-15T02:45:00Z"},{"issue_id":"a","depends_on_id":"c","type":"blocks","created_at":"2026-11-15T02:45:00Z"}]}
     {"id":"b","title":"Task b","description":"","status":"closed","priority":2,"issue_type":"bug","created_at":"2026-11-15T02:45:00Z","updated_at":"2026-11-15T02:45:00Z","closed_at":"2026-11-15T02:45:00.25Z"}
@@ -335,7 +335,7 @@ fn a_task_becomes_an_issue() {
             "the reason of 1 task",
         ]
     );
-    assert_eq!(BeadsJsonl.render(&[]), Rendered::default());
+    assert_eq!(render(&[]), Rendered::default());
 }
 
 #[test]
@@ -347,11 +347,11 @@ fn files_are_recognised_by_name_or_by_their_first_line() {
         ("-", "\u{feff}{\"title\":\"A\",\"issue_type\":\"bug\"}"),
     ];
     for (name, text) in yes {
-        assert!(BeadsJsonl.recognises(name, text), "{name} {text}");
+        assert!(recognizes(name, text), "{name} {text}");
     }
     let no =
         [("plan.json", "{}"), ("-", ""), ("-", "# Plan"), ("-", "{\"title\":\"A\"}"), ("-", "{")];
     for (name, text) in no {
-        assert!(!BeadsJsonl.recognises(name, text), "{name} {text}");
+        assert!(!recognizes(name, text), "{name} {text}");
     }
 }

@@ -46,7 +46,7 @@ struct Link<'t> {
 }
 
 /// Writes all tasks but the deleted ones, in the order given.
-pub(super) fn render(tasks: &[Task]) -> Rendered {
+pub(in crate::plan) fn render(tasks: &[Task]) -> Rendered {
     let is_deleted = |task: &&Task| task.status == Status::Deleted;
     let deleted: HashSet<&TaskId> = tasks.iter().filter(is_deleted).map(|task| &task.id).collect();
     let mut tally = Tally::default();

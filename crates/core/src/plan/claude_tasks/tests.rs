@@ -3,14 +3,14 @@
 use super::*;
 
 fn parsed(text: &str) -> Plan {
-    ClaudeTasks.parse(text).unwrap()
+    parse(text).unwrap()
 }
 
 #[test]
 fn a_task_file_keeps_its_id_and_what_blocks_it() {
     let text = r#"{"id": "2", "subject": "Check the password", "description": "With argon2.",
         "activeForm": "Checking", "status": "pending", "blocks": ["3"], "blockedBy": ["1"], "owner": "ada"}"#;
-    assert!(ClaudeTasks.recognises("2.json", text));
+    assert!(recognizes("2.json", text));
     let plan = parsed(text);
     let [task] = &plan.tasks[..] else { panic!("one task") };
     assert_eq!((task.id.as_str(), task.title.as_str()), ("2", "Check the password"));
@@ -54,10 +54,10 @@ fn problems_are_named_with_their_line() {
         ),
         ("[1]", 1, "a task is an object, not a number"),
     ] {
-        let error = ClaudeTasks.parse(text).unwrap_err();
+        let error = parse(text).unwrap_err();
         assert!(error.line == line && error.problem.contains(says), "{text}: {error}");
     }
     for other in ["[]", "{}", "{\"title\": \"a\", \"status\": \"open\", \"content\": \"\"}", "x"] {
-        assert!(!ClaudeTasks.recognises("a.json", other), "{other}");
+        assert!(!recognizes("a.json", other), "{other}");
     }
 }

@@ -44,7 +44,6 @@ impl Above {
         self.seen_any = true;
     }
 
-    /// The group of the innermost heading.
     fn group(&mut self, doc: &mut PlanDoc) -> Option<usize> {
         let (_, line, words, group) = self.headings.last_mut()?;
         Some(*group.get_or_insert_with(|| {
@@ -191,7 +190,7 @@ fn heading_item(outline: &Outline<'_>, task: &HeadingTask<'_>, group: Option<usi
         if let Some(found) = value("spec").filter(|_| spec.is_none()) {
             spec = bare(found).filter(|found| !says_none(found));
         } else if let Some(found) = value("dependencies").or_else(|| value("depends on")) {
-            deps = dependency_words(found);
+            deps = list(&found.replace(" and ", ", ").replace(" & ", ", "));
         } else {
             below.push(index);
         }
@@ -254,11 +253,6 @@ pub(super) fn status_words(item: &Item, done: bool) -> String {
         (false, false) => "Not started",
     }
     .to_owned()
-}
-
-fn dependency_words(value: &str) -> Vec<String> {
-    let value = value.replace(" and ", ", ").replace(" & ", ", ");
-    list(&value)
 }
 
 /// For each item of `wanted` what its dependencies mean: see [`PlanDoc::dependencies`].

@@ -9,15 +9,17 @@ use super::progress::{AttemptNote, Progress};
 use super::{branches, checklist, progress};
 use crate::plan::PlanError;
 
-/// The three ways to write a plan in markdown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PlanKind {
-    /// Sections `## Branch: name`, each of them one pull request.
-    Branches,
-    /// `# Progress: name` with its fixed sections.
-    Progress,
-    /// Checkboxes anywhere, or headings `### Task N: title`.
-    Checklist,
+words! {
+    /// The three ways to write a plan in markdown.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum PlanKind {
+        /// Sections `## Branch: name`, each of them one pull request.
+        Branches = "branches",
+        /// `# Progress: name` with its fixed sections.
+        Progress = "progress",
+        /// Checkboxes anywhere, or headings `### Task N: title`.
+        Checklist = "checklist",
+    }
 }
 
 impl PlanKind {
@@ -44,21 +46,11 @@ impl PlanKind {
             Self::Checklist
         }
     }
-
-    /// Its word, as `ralph export` has it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Branches => "branches",
-            Self::Progress => "progress",
-            Self::Checklist => "checklist",
-        }
-    }
 }
 
 /// A plan as it stands in a text. Places are bytes of that text: after a change it is read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanDoc {
-    /// Which kind of plan.
     pub kind: PlanKind,
     /// What the plan calls itself.
     pub name: Option<String>,
@@ -78,7 +70,6 @@ pub struct PlanDoc {
     pub(super) section: Option<String>,
 }
 
-/// A task of a markdown plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// The line it stands on, from 1.
@@ -88,9 +79,7 @@ pub struct Item {
     /// The text below it without its indentation, checkboxes inside left out. A title that was cut
     /// stands here whole.
     pub body: String,
-    /// What its checkbox says.
     pub mark: Mark,
-    /// The group it is in.
     pub group: Option<usize>,
     /// The item that it is a part of.
     pub parent: Option<usize>,
@@ -98,18 +87,15 @@ pub struct Item {
     pub label: Option<String>,
     /// The words after `**Status:**`; checkboxes have none.
     pub status: Option<String>,
-    /// The specification it names.
     pub spec: Option<String>,
     /// What it depends on, as written: `Task 1`.
     pub deps: Vec<String>,
     /// The whole item with what is inside it.
     pub span: Range<usize>,
-    /// What a tick changes.
     pub(super) tick: Tick,
 }
 
 impl Item {
-    /// Whether it is ticked.
     pub fn is_done(&self) -> bool {
         self.mark == Mark::Done
     }
@@ -118,13 +104,10 @@ impl Item {
 /// How an item stands, with what the items say that it is a part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemState {
-    /// It can be worked on.
     Open,
-    /// Ticked.
     Done,
     /// Not wanted any more: neither open nor done.
     Dropped,
-    /// It waits for the user.
     Waits,
 }
 
@@ -133,7 +116,6 @@ pub enum ItemState {
 pub struct Stray {
     /// The line, from 1.
     pub line: usize,
-    /// Its words.
     pub title: String,
 }
 
@@ -142,7 +124,6 @@ pub struct Stray {
 pub struct Warning {
     /// The line, from 1.
     pub line: usize,
-    /// The warning.
     pub text: String,
 }
 
@@ -167,7 +148,6 @@ pub(super) enum Tick {
 /// A branch, a phase, or a heading above checkboxes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Group {
-    /// Its name.
     pub title: String,
     /// The line of its heading, from 1.
     pub line: usize,
@@ -218,7 +198,6 @@ fn refuse_binary(text: &str) -> Result<(), PlanError> {
 }
 
 impl PlanDoc {
-    /// A plan without anything in it.
     pub(super) fn empty(kind: PlanKind) -> Self {
         let (items, groups, warnings, stray) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (progress, newline) = (Progress::default(), "\n");
@@ -251,13 +230,7 @@ impl PlanDoc {
         })
     }
 
-    /// Whether an item has parts. It is then not worked on itself.
-    pub fn has_children(&self, item: usize) -> bool {
-        // What is inside an item follows it, and its first part at once.
-        self.items.get(item + 1).is_some_and(|next| next.parent == Some(item))
-    }
-
-    /// For each item whether it has parts: [`has_children`](Self::has_children) for all at once.
+    /// For each item whether it has parts. It is then not worked on itself.
     pub fn parents(&self) -> Vec<bool> {
         let mut parents = vec![false; self.items.len()];
         for parent in self.items.iter().filter_map(|item| item.parent) {
@@ -313,7 +286,6 @@ impl PlanDoc {
         due
     }
 
-    /// The name of an item's group.
     pub fn group_of(&self, item: usize) -> Option<&Group> {
         self.groups.get(self.items.get(item)?.group?)
     }

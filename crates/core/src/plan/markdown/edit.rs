@@ -5,9 +5,7 @@ use std::ops::Range;
 /// One change: the bytes of `range` become `text`. An empty range is an insertion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// The bytes that go.
     pub range: Range<usize>,
-    /// What comes in their place.
     pub text: String,
 }
 
@@ -16,20 +14,9 @@ pub struct Edit {
 pub enum EditError {
     /// The range is not in the text, or cuts a character in two.
     #[error("the change of bytes {start} to {end} does not fit the text of {length} bytes")]
-    Outside {
-        /// Where it starts.
-        start: usize,
-        /// Where it ends.
-        end: usize,
-        /// The length of the text.
-        length: usize,
-    },
-    /// Two of them change the same byte.
+    Outside { start: usize, end: usize, length: usize },
     #[error("two changes overlap at byte {at}")]
-    Overlap {
-        /// The byte.
-        at: usize,
-    },
+    Overlap { at: usize },
 }
 
 /// The text after all edits, which may come in any order. Those at one place stay in theirs.

@@ -10,52 +10,24 @@ use super::items::{title, value_of};
 use super::likeness::plain;
 use super::mark::Mark;
 use super::outline::{LineKind, Outline};
-use super::write;
 use crate::ids::{IdError, TaskId, generated};
 use crate::plan::json::repeated_line;
 use crate::plan::tally::Tally;
-use crate::plan::{Done, Plan, PlanError, PlanFormat, PlanTask, PlanWriter, Rendered};
+use crate::plan::{Done, Plan, PlanError, PlanTask};
 use crate::stable_hash::stable_hash;
-use crate::task::{Task, TaskPatch};
+use crate::task::TaskPatch;
 use crate::text::{TextError, Title, label, long};
 
-/// One kind of markdown plan as a format.
-#[derive(Debug)]
-pub(in crate::plan) struct Markdown(pub(in crate::plan) PlanKind);
-
-impl PlanFormat for Markdown {
-    fn name(&self) -> &'static str {
-        self.0.as_str()
-    }
-
-    fn about(&self) -> &'static str {
-        match self.0 {
-            PlanKind::Branches => "markdown with \"## Branch: name\" sections",
-            PlanKind::Progress => "markdown that starts with \"# Progress: name\"",
-            PlanKind::Checklist => "markdown with checkboxes or \"### Task N: title\"",
-        }
-    }
-
-    fn recognises(&self, file_name: &str, text: &str) -> bool {
-        // Standard input has no name; a list of checkboxes could still be anything.
-        let is_named =
-            is_markdown(file_name) || (self.0 != PlanKind::Checklist && !file_name.contains('.'));
-        is_named && PlanKind::of(file_name, text) == self.0
-    }
-
-    fn parse(&self, text: &str) -> Result<Plan, PlanError> {
-        plan_of(&read(self.0, text)?, text, None)
-    }
-
-    fn writer(&self) -> Option<&dyn PlanWriter> {
-        Some(self)
-    }
+/// Whether a file of this name and content is meant to be this kind of plan.
+pub(in crate::plan) fn recognizes(kind: PlanKind, file_name: &str, text: &str) -> bool {
+    // Standard input has no name; a list of checkboxes could still be anything.
+    let is_named =
+        is_markdown(file_name) || (kind != PlanKind::Checklist && !file_name.contains('.'));
+    is_named && PlanKind::of(file_name, text) == kind
 }
 
-impl PlanWriter for Markdown {
-    fn render(&self, tasks: &[Task]) -> Rendered {
-        write::render(self.0, tasks)
-    }
+pub(in crate::plan) fn parse(kind: PlanKind, text: &str) -> Result<Plan, PlanError> {
+    plan_of(&read(kind, text)?, text, None)
 }
 
 fn is_markdown(file_name: &str) -> bool {

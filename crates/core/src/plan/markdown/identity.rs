@@ -22,18 +22,13 @@ const ALIKE_IN_PLACE: f64 = 0.45;
 /// Repeated titles are aligned by what stands around them up to so many; more pair in order.
 const FEW_TWINS: usize = 64;
 
-/// A task that is known from an earlier reading. The order of a list of them is that of the file.
+/// A task as it was in an earlier reading. The order of a list of them is that of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// Its id.
     pub id: TaskId,
-    /// Its title then.
     pub title: String,
-    /// Its body then.
     pub body: String,
-    /// The title of its group then.
     pub group: Option<String>,
-    /// Whether it was done then.
     pub done: bool,
 }
 
@@ -46,7 +41,6 @@ pub struct Identified {
     pub gone: Vec<usize>,
 }
 
-/// Finds the known tasks in a plan.
 pub fn identify(known: &[Known], doc: &PlanDoc) -> Identified {
     let known = known
         .iter()

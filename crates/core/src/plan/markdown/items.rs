@@ -114,7 +114,6 @@ impl<'o, 't> CheckboxCollector<'o, 't> {
         starts.then_some(rows)
     }
 
-    /// The item that a line is in.
     fn owner(&self, index: usize) -> Option<usize> {
         let under = self.outline.lines[index].under;
         let above = || self.sections.last().map(|(_, item)| *item);

@@ -37,25 +37,7 @@ pub(super) fn plain(title: &str) -> String {
         rest = behind.split_once("-->").map_or("", |(_, behind)| behind);
     }
     text.push_str(rest);
-    let is_edge = |c: char| {
-        matches!(
-            c,
-            '*' | '_'
-                | '`'
-                | '~'
-                | '.'
-                | ','
-                | ':'
-                | ';'
-                | '!'
-                | '?'
-                | '…'
-                | '"'
-                | '\''
-                | '('
-                | ')'
-        )
-    };
+    let is_edge = |c: char| "*_`~.,:;!?…\"'()".contains(c);
     let words = text.split_whitespace().map(|word| word.trim_matches(is_edge));
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     if words.is_empty() { title.trim().to_lowercase() } else { words.join(" ").to_lowercase() }

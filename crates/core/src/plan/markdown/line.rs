@@ -94,14 +94,14 @@ pub(super) fn is_rule(text: &str) -> bool {
 
 /// An open fence: its character and its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fence {
+pub(crate) struct Fence {
     byte: u8,
     length: usize,
 }
 
 impl Fence {
     /// The fence that `text` opens.
-    pub(super) fn opened(text: &str) -> Option<Self> {
+    pub(crate) fn opened(text: &str) -> Option<Self> {
         let byte @ (b'`' | b'~') = text.bytes().next()? else {
             return None;
         };
@@ -110,13 +110,11 @@ impl Fence {
         opens.then_some(Self { byte, length })
     }
 
-    /// What closes it.
     pub(super) fn closing(self) -> String {
         char::from(self.byte).to_string().repeat(self.length)
     }
 
-    /// Whether `text` closes it.
-    pub(super) fn is_closed_by(self, text: &str) -> bool {
+    pub(crate) fn is_closed_by(self, text: &str) -> bool {
         let length = text.bytes().take_while(|found| *found == self.byte).count();
         length >= self.length && text[length..].trim().is_empty()
     }

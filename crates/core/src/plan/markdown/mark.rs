@@ -35,7 +35,6 @@ impl Mark {
         }
     }
 
-    /// The character to write.
     pub const fn character(self) -> char {
         match self {
             Self::Open => ' ',
@@ -46,7 +45,6 @@ impl Mark {
         }
     }
 
-    /// Whether the task can be worked on.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Open | Self::Begun)
     }
@@ -108,7 +106,6 @@ pub(super) fn is_hard_blank(c: char) -> bool {
     c.is_whitespace() && !c.is_ascii()
 }
 
-/// The checkbox that a text starts with.
 pub(super) fn checkbox(text: &str) -> Option<Checkbox> {
     let behind = text.strip_prefix('[')?;
     let mut characters = behind.chars();

@@ -13,44 +13,27 @@ use super::format::{Dialect, Numbered, is_checklist, ordered, plan_of};
 use super::outline::Outline;
 use super::spec_kit::after_number;
 use crate::ids::TaskId;
-use crate::plan::{Plan, PlanError, PlanFormat};
+use crate::plan::{Plan, PlanError};
 
-/// The task list of an OpenSpec change.
-pub(in crate::plan) struct OpenSpec;
+pub(in crate::plan) fn recognizes(file_name: &str, text: &str) -> bool {
+    // Numbers in front of checkboxes alone are a habit of many.
+    let below_numbers = || {
+        let outline = Outline::of(text);
+        outline.plain_headings().any(|(level, words)| {
+            let rest = words.trim_start_matches(|c: char| c.is_ascii_digit());
+            level == 2 && rest.len() < words.len() && rest.starts_with(['.', ')'])
+        })
+    };
+    is_checklist(file_name, text, |title| {
+        numbered(title).is_some_and(|task| task.id.as_str().contains('.'))
+    }) && below_numbers()
+}
 
-impl PlanFormat for OpenSpec {
-    fn name(&self) -> &'static str {
-        "openspec"
-    }
-
-    fn about(&self) -> &'static str {
-        "OpenSpec's tasks.md, checkboxes 1.1 below numbered headings"
-    }
-
-    fn recognises(&self, file_name: &str, text: &str) -> bool {
-        // Numbers in front of checkboxes alone are a habit of many.
-        let below_numbers = || {
-            let outline = Outline::of(text);
-            outline.plain_headings().any(|(level, words)| {
-                let rest = words.trim_start_matches(|c: char| c.is_ascii_digit());
-                level == 2 && rest.len() < words.len() && rest.starts_with(['.', ')'])
-            })
-        };
-        is_checklist(file_name, text, |title| {
-            numbered(title).is_some_and(|task| task.id.as_str().contains('.'))
-        }) && below_numbers()
-    }
-
-    fn parse(&self, text: &str) -> Result<Plan, PlanError> {
-        let doc = read(PlanKind::Checklist, text)?;
-        let tasks = doc.items.iter().map(|item| numbered(&item.title)).collect();
-        let deps = ordered(&doc, |_| (0, false));
-        plan_of(&doc, text, Some(Dialect { tasks, categories: None, deps, number: "1.1" }))
-    }
-
-    fn has_local_ids(&self) -> bool {
-        true
-    }
+pub(in crate::plan) fn parse(text: &str) -> Result<Plan, PlanError> {
+    let doc = read(PlanKind::Checklist, text)?;
+    let tasks = doc.items.iter().map(|item| numbered(&item.title)).collect();
+    let deps = ordered(&doc, |_| (0, false));
+    plan_of(&doc, text, Some(Dialect { tasks, categories: None, deps, number: "1.1" }))
 }
 
 /// `1.2 Add the table`: its number and its title.

@@ -22,24 +22,31 @@ pub(super) struct OutlineLine {
     pub(super) end: usize,
     /// The columns that it is indented by.
     pub(super) indent: usize,
-    /// What it is.
     pub(super) kind: LineKind,
     /// The line of the innermost checkbox that it is below, as an index into the lines.
     pub(super) under: Option<usize>,
 }
 
-/// What a line is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LineKind {
     /// A heading outside all lists. One with an underline may be meant as text above a rule.
-    Heading { level: u8, words: Range<usize>, underlined: bool, checkbox: Option<BoxAt> },
+    Heading {
+        level: u8,
+        words: Range<usize>,
+        underlined: bool,
+        checkbox: Option<BoxAt>,
+    },
     /// A list item with a checkbox, up to the `end` of what is inside it.
-    Box { at: BoxAt, end: usize },
+    Box {
+        at: BoxAt,
+        end: usize,
+    },
     /// Any other list item.
-    Bullet { words: Range<usize> },
+    Bullet {
+        words: Range<usize>,
+    },
     /// A row of a table.
     Row,
-    /// Text.
     Text,
     /// Code, a comment, a quotation, front matter, a rule, an underline.
     Opaque,
@@ -55,7 +62,6 @@ pub(super) struct BoxAt {
     pub(super) odd: Option<Oddity>,
 }
 
-/// The lines of a text.
 #[derive(Debug)]
 pub(super) struct Outline<'t> {
     pub(super) text: &'t str,

@@ -18,7 +18,6 @@ pub struct Printed {
     pub ticked: Vec<usize>,
     /// Whether its status says RALPH_DONE.
     pub done_marker: bool,
-    /// What it calls completed this iteration.
     pub completed: Vec<String>,
     /// Its newest attempt, if the current file does not have it.
     pub attempt: Option<AttemptNote>,

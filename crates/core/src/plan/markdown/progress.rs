@@ -10,47 +10,25 @@ use crate::plan::PlanError;
 /// What ends a run when it stands alone on a line of the Status section.
 pub(super) const DONE_MARKER: &str = "RALPH_DONE";
 
-/// The sections that are read; others are text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Section {
-    Status,
-    Analysis,
-    Tasks,
-    Testing,
-    Completed,
-    Attempts,
-    Log,
+words! {
+    /// The sections that are read, with their headings, in the order of a new file; others are text.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub(super) enum Section {
+        Status = "Status",
+        Analysis = "Analysis",
+        Tasks = "Tasks",
+        Testing = "Testing Strategy",
+        Completed = "Completed This Iteration",
+        Attempts = "Recent Attempts",
+        Log = "Iteration Log",
+    }
 }
 
 impl Section {
-    /// All of them, in the order of a new file.
-    pub(super) const ALL: [Self; 7] = [
-        Self::Status,
-        Self::Analysis,
-        Self::Tasks,
-        Self::Testing,
-        Self::Completed,
-        Self::Attempts,
-        Self::Log,
-    ];
-
-    /// The words of its heading.
-    pub(super) const fn heading(self) -> &'static str {
-        match self {
-            Self::Status => "Status",
-            Self::Analysis => "Analysis",
-            Self::Tasks => "Tasks",
-            Self::Testing => "Testing Strategy",
-            Self::Completed => "Completed This Iteration",
-            Self::Attempts => "Recent Attempts",
-            Self::Log => "Iteration Log",
-        }
-    }
-
     /// The section that a heading starts.
     pub(super) fn of(words: &str) -> Option<Self> {
         let words = words.trim().trim_matches('*').trim_end_matches(':').trim();
-        Self::ALL.into_iter().find(|section| section.heading().eq_ignore_ascii_case(words))
+        Self::ALL.into_iter().find(|section| section.as_str().eq_ignore_ascii_case(words))
     }
 }
 
@@ -71,13 +49,11 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// The place of a section.
     pub(super) fn section(&self, wanted: Section) -> Option<&SectionAt> {
         self.sections.iter().find(|at| at.section == wanted)
     }
 }
 
-/// The place of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SectionAt {
     pub(super) section: Section,
@@ -94,17 +70,12 @@ pub(super) struct SectionAt {
 /// What was tried in an iteration, as the file remembers it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AttemptNote {
-    /// The iteration.
     pub iteration: u64,
-    /// What was tried.
     pub tried: String,
-    /// The result.
     pub result: String,
-    /// What to do next.
     pub next: Option<String>,
 }
 
-/// The place of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AttemptAt {
     pub(super) note: AttemptNote,
@@ -192,7 +163,7 @@ fn start(
         if !matches!(section, Section::Tasks | Section::Status) {
             return Ok(None);
         }
-        let heading = section.heading();
+        let heading = section.as_str();
         let problem = format!("a second \"## {heading}\"; the first is on line {first}");
         return Err(PlanError { line: line.number, problem });
     }

@@ -40,7 +40,6 @@ impl Hidden {
     }
 }
 
-/// The state of the one pass.
 pub(super) struct Scanner<'t> {
     text: &'t str,
     lines: Vec<OutlineLine>,
@@ -53,7 +52,6 @@ pub(super) struct Scanner<'t> {
 }
 
 impl<'t> Scanner<'t> {
-    /// Before the first line of a text.
     pub(super) fn of(text: &'t str, strange: bool) -> Self {
         let (lines, open) = (Vec::new(), Vec::new());
         Self { text, lines, open, hidden: None, strange, paragraph: 0 }

@@ -8,16 +8,13 @@ use super::edit::Edit;
 use super::outline::{LineKind, Outline, after_break};
 use super::progress::{AttemptAt, AttemptNote, Section, SectionAt};
 
-/// A row of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogRow {
-    /// Which iteration.
     pub iteration: u64,
     /// When it started, as it is to be written.
     pub started: String,
     /// How long it took, as it is to be written.
     pub duration: String,
-    /// How many tasks were completed.
     pub tasks_completed: usize,
     /// What is to be said about it.
     pub notes: String,
@@ -41,7 +38,6 @@ impl LogRow {
         })
     }
 
-    /// The row below these headers.
     fn under(&self, headers: &[&str]) -> String {
         let known = headers.iter().any(|header| self.cell(header).is_some());
         let headers = if known { headers } else { &Self::COLUMNS };
@@ -76,9 +72,8 @@ impl PlanDoc {
             (Some(edit), _) => edit.text = self.apart(text, end, &block, false),
             (None, Some(section)) => edits.push(self.below(text, section.content.end, &block)),
             (None, None) => {
-                let text_of =
-                    format!("## {}{2}{2}{1}", Section::Attempts.heading(), block, self.newline);
-                edits.push(self.new_section(text, &[Section::Log], &text_of));
+                let section = self.headed(Section::Attempts, &block);
+                edits.push(self.new_section(text, &[Section::Log], &section));
             }
         }
         edits
@@ -102,10 +97,7 @@ impl PlanDoc {
         );
         vec![match self.progress.section(Section::Log) {
             Some(section) => self.below(text, section.content.end, &table),
-            None => {
-                let section = format!("## {}{newline}{newline}{table}", Section::Log.heading());
-                self.new_section(text, &[], &section)
-            }
+            None => self.new_section(text, &[], &self.headed(Section::Log, &table)),
         }]
     }
 
@@ -117,14 +109,12 @@ impl PlanDoc {
             Some(section) => self.replace(text, section, &bullets),
             None if bullets.is_empty() => Vec::new(),
             None => {
-                let (heading, newline) = (Section::Completed.heading(), self.newline);
-                let section = format!("## {heading}{newline}{newline}{bullets}");
+                let section = self.headed(Section::Completed, &bullets);
                 vec![self.new_section(text, &[Section::Attempts, Section::Log], &section)]
             }
         }
     }
 
-    /// Makes the Status section say this.
     pub fn set_status(&self, text: &str, status: &str) -> Vec<Edit> {
         if self.status_text() == Some(status) {
             return Vec::new();
@@ -134,12 +124,15 @@ impl PlanDoc {
         if let Some(section) = self.progress.section(Section::Status) {
             return self.replace(text, section, &status);
         }
-        let (heading, newline) = (Section::Status.heading(), self.newline);
-        let section = format!("## {heading}{newline}{newline}{status}");
+        let section = self.headed(Section::Status, &status);
         vec![match self.progress.head_end {
             0 => self.new_section(text, &Section::ALL, &section),
             end => self.below(text, end, &section),
         }]
+    }
+
+    fn headed(&self, section: Section, content: &str) -> String {
+        format!("## {section}{0}{0}{content}", self.newline)
     }
 
     fn attempt_block(&self, note: &AttemptNote) -> String {
@@ -205,7 +198,6 @@ impl PlanDoc {
         }
     }
 
-    /// Replaces what a section says.
     fn replace(&self, text: &str, section: &SectionAt, content: &str) -> Vec<Edit> {
         let range = section.content.clone();
         let (old, new) = (&text[range.clone()], self.apart(text, range.end, content, false));

@@ -12,40 +12,23 @@ use super::doc::{PlanDoc, PlanKind, read};
 use super::format::{Dialect, Numbered, is_checklist, ordered, plan_of};
 use super::outline::{LineKind, Outline};
 use crate::ids::TaskId;
-use crate::plan::{Plan, PlanError, PlanFormat};
+use crate::plan::{Plan, PlanError};
 
-/// The task list of spec-kit.
-pub(in crate::plan) struct SpecKit;
+pub(in crate::plan) fn recognizes(file_name: &str, text: &str) -> bool {
+    is_checklist(file_name, text, |title| numbered(title).is_some())
+}
 
-impl PlanFormat for SpecKit {
-    fn name(&self) -> &'static str {
-        "spec-kit"
-    }
-
-    fn about(&self) -> &'static str {
-        "spec-kit's tasks.md, checkboxes T001 in phases"
-    }
-
-    fn recognises(&self, file_name: &str, text: &str) -> bool {
-        is_checklist(file_name, text, |title| numbered(title).is_some())
-    }
-
-    fn parse(&self, text: &str) -> Result<Plan, PlanError> {
-        let doc = read(PlanKind::Checklist, text)?;
-        let phases = phases(text, &doc);
-        let (tasks, parallel): (Vec<_>, Vec<_>) = doc
-            .items
-            .iter()
-            .map(|item| numbered(&item.title).map_or((None, false), |(task, p)| (Some(task), p)))
-            .unzip();
-        let deps = ordered(&doc, |index| (phases[index].0, parallel[index]));
-        let categories = Some(phases.into_iter().map(|(_, name)| name).collect());
-        plan_of(&doc, text, Some(Dialect { tasks, categories, deps, number: "T001" }))
-    }
-
-    fn has_local_ids(&self) -> bool {
-        true
-    }
+pub(in crate::plan) fn parse(text: &str) -> Result<Plan, PlanError> {
+    let doc = read(PlanKind::Checklist, text)?;
+    let phases = phases(text, &doc);
+    let (tasks, parallel): (Vec<_>, Vec<_>) = doc
+        .items
+        .iter()
+        .map(|item| numbered(&item.title).map_or((None, false), |(task, p)| (Some(task), p)))
+        .unzip();
+    let deps = ordered(&doc, |index| (phases[index].0, parallel[index]));
+    let categories = Some(phases.into_iter().map(|(_, name)| name).collect());
+    plan_of(&doc, text, Some(Dialect { tasks, categories, deps, number: "T001" }))
 }
 
 /// `T012 [P] [US1] Create the model`: its number, its title, and whether it has `[P]`. Only `[P]` leaves the title,

@@ -8,7 +8,6 @@ use super::mark::{Checkbox, checkbox};
 #[derive(Debug, Clone)]
 pub(super) struct Table<'t> {
     columns: Vec<&'t str>,
-    /// The column with the checkboxes.
     checkboxes: usize,
 }
 
@@ -43,7 +42,6 @@ impl<'t> Table<'t> {
         Some(Self { columns, checkboxes })
     }
 
-    /// The task in a row.
     pub(super) fn row(&self, line: &str) -> Option<TaskRow> {
         let (cells, at) = (cells(line), self.checkboxes);
         let (found, words) = found_in(line, cells.get(at)?)?;

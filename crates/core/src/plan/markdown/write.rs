@@ -16,7 +16,7 @@ use crate::task::{Priority, Status, Task};
 const NO_BRANCH: &str = "work";
 
 /// Writes all tasks but the deleted ones, parts below their parents, under their groups.
-pub(super) fn render(kind: PlanKind, tasks: &[Task]) -> Rendered {
+pub(in crate::plan) fn render(kind: PlanKind, tasks: &[Task]) -> Rendered {
     let live: Vec<&Task> = tasks.iter().filter(|task| task.status != Status::Deleted).collect();
     let mut tally = Tally::default();
     let needs_fields = live.iter().any(|task| task.spec.is_some() || !task.deps.is_empty());
@@ -133,13 +133,8 @@ fn head(kind: PlanKind, all_done: bool) -> String {
         PlanKind::Branches | PlanKind::Checklist => "# Plan\n".to_owned(),
         PlanKind::Progress => {
             let status = if all_done { "All tasks are done." } else { "In Progress" };
-            let heading = Section::heading;
-            format!(
-                "# Progress: plan\n\n## {}\n\n{status}\n\n## {}\n\n## {}\n",
-                heading(Section::Status),
-                heading(Section::Analysis),
-                heading(Section::Tasks)
-            )
+            let (first, second, third) = (Section::Status, Section::Analysis, Section::Tasks);
+            format!("# Progress: plan\n\n## {first}\n\n{status}\n\n## {second}\n\n## {third}\n")
         }
     }
 }
@@ -185,7 +180,6 @@ fn heading(kind: PlanKind, name: &str, roots: &[&Task], tally: &mut Tally) -> St
     }
 }
 
-/// Tasks below their parents.
 struct Tree<'t> {
     roots: Vec<&'t Task>,
     parts: HashMap<&'t TaskId, Vec<&'t Task>>,
@@ -242,7 +236,6 @@ impl<'t> Tree<'t> {
     }
 }
 
-/// A checkbox with the text below it.
 fn item(task: &Task, tally: &mut Tally) -> String {
     let mark = if task.status == Status::Done { 'x' } else { ' ' };
     let mut text = format!("- [{mark}] {}", task.title);

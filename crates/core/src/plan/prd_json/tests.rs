@@ -5,14 +5,14 @@ use proptest::prelude::*;
 use super::super::beads_jsonl::tests::{bare, some_tasks};
 use super::*;
 use crate::TaskId;
-use crate::task::Status;
+use crate::task::{Status, Task};
 
 fn parsed(text: &str) -> Plan {
-    PrdJson.parse(text).unwrap()
+    parse(text).unwrap()
 }
 
 fn refused(text: &str) -> (usize, String) {
-    let PlanError { line, problem } = PrdJson.parse(text).expect_err(text);
+    let PlanError { line, problem } = parse(text).expect_err(text);
     (line, problem)
 }
 
@@ -21,7 +21,7 @@ proptest! {
     fn tasks_come_back_from_their_document(tasks in some_tasks(), branch in prop::option::of("[a-z]{1,5}/x")) {
         let mut tasks = tasks;
         tasks.iter_mut().for_each(|task| task.branch.clone_from(&branch));
-        let text = PrdJson.render(&tasks).text;
+        let text = render(&tasks).text;
         let plan = parsed(&text);
         let live: Vec<&Task> = tasks.iter().filter(|t| t.status != Status::Deleted).collect();
         prop_assert_eq!(plan.tasks.len(), live.len());
@@ -47,8 +47,8 @@ proptest! {
 
     #[test]
     fn no_text_is_a_crash(text in "(?s).{0,80}") {
-        let _ = PrdJson.parse(&text);
-        let _ = PrdJson.recognises("plan", &text);
+        let _ = parse(&text);
+        let _ = recognizes("plan", &text);
         let _ = story_lines(&text);
     }
 }
@@ -240,7 +240,7 @@ fn a_task_becomes_a_story() {
     full.deps = vec![TaskId::new("b").unwrap(), TaskId::new("gone").unwrap()];
     let other = Task { status: Status::InProgress, branch: Some("main".into()), ..bare("b") };
     let gone = Task { status: Status::Deleted, ..bare("gone") };
-    let rendered = PrdJson.render(&[full.clone(), other.clone(), gone]);
+    let rendered = render(&[full.clone(), other.clone(), gone]);
     insta::assert_snapshot!(rendered.text, @r#"
     {
       "branchName": "main",
@@ -288,10 +288,10 @@ fn a_task_becomes_a_story() {
         ]
     );
     let apart = Task { branch: None, ..other };
-    let rendered = PrdJson.render(&[full, apart]);
+    let rendered = render(&[full, apart]);
     assert!(!rendered.text.contains("branchName"));
     assert!(rendered.not_kept.contains(&"the branch of 1 task".to_owned()));
-    assert_eq!(PrdJson.render(&[]).text, "{\n  \"userStories\": []\n}\n");
+    assert_eq!(render(&[]).text, "{\n  \"userStories\": []\n}\n");
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn files_are_recognised_by_name_or_by_their_stories() {
         ("-", "\u{feff}\n{\"userStories\" : [}"),
         ("plan", "{\"a\":1,\"userStories\":[]}"),
     ] {
-        assert!(PrdJson.recognises(name, text), "{name} {text}");
+        assert!(recognizes(name, text), "{name} {text}");
     }
     for (name, text) in [
         ("issues.jsonl", "{\"userStories\":[]}"),
@@ -313,6 +313,6 @@ fn files_are_recognised_by_name_or_by_their_stories() {
             "{\"id\":\"a\",\"title\":\"userStories\",\"description\":\"\\\"userStories\\\": x\"}",
         ),
     ] {
-        assert!(!PrdJson.recognises(name, text), "{name} {text}");
+        assert!(!recognizes(name, text), "{name} {text}");
     }
 }

@@ -47,7 +47,7 @@ impl<'t> Story<'t> {
 }
 
 /// Writes all tasks but the deleted ones, in the order given.
-pub(super) fn render(tasks: &[Task]) -> Rendered {
+pub(in crate::plan) fn render(tasks: &[Task]) -> Rendered {
     let is_deleted = |task: &&Task| task.status == Status::Deleted;
     let deleted: HashSet<&TaskId> = tasks.iter().filter(is_deleted).map(|task| &task.id).collect();
     let live: Vec<&Task> = tasks.iter().filter(|task| !is_deleted(task)).collect();

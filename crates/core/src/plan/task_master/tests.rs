@@ -25,7 +25,7 @@ const TAGGED: &str = r#"{
 }"#;
 
 fn parsed(text: &str) -> Plan {
-    TaskMaster.parse(text).unwrap()
+    parse(text).unwrap()
 }
 
 fn task<'p>(plan: &'p Plan, id: &str) -> &'p PlanTask {
@@ -134,14 +134,14 @@ fn problems_are_named_with_their_line() {
         ),
         ("{\"a b\": {\"tasks\": [{\"id\": 1, \"title\": \"a\"}]}}", 1, "cannot contain ' '"),
     ] {
-        let error = TaskMaster.parse(text).unwrap_err();
+        let error = parse(text).unwrap_err();
         assert!(error.line == line && error.problem.contains(says), "{text}: {error}");
     }
 }
 
 #[test]
 fn only_lists_of_titled_tasks_are_taken_for_task_master() {
-    let name = |text| recognized("tasks.json", text).map(PlanFormat::name);
+    let name = |text| recognized("tasks.json", text).map(|format| format.name);
     assert_eq!(name(TAGGED), Some("task-master"));
     assert_eq!(name("{\"tasks\": [{\"id\": 1, \"title\": \"a\"}]}"), Some("task-master"));
     assert_eq!(name("{\"userStories\": []}"), Some("prd"));

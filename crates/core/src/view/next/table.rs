@@ -4,106 +4,53 @@
 use crate::run::{Allowance, Class, Outcome, StopReason};
 use crate::view::RunView;
 
-/// How a run ended, as far as the next command depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EndState {
-    /// A planning run wrote the plan.
-    PlanWritten,
-    /// Every task is done.
-    AllDone,
-    /// Every task is done or failed, and some failed.
-    SomeFailed,
-    /// The plan has no tasks.
-    NothingToDo,
-    /// Tasks remain, and none is ready.
-    NothingReady,
-    /// The agent called the plan done, and tasks remain.
-    DeclaredDone,
-    /// The only session of the run succeeded.
-    SessionDone,
-    /// There is no plan.
-    NoPlan,
-    /// The agent asked something about a feature.
-    Asked,
-    /// Tasks remain, and none can become ready by itself.
-    Blocked,
-    /// The agent said FAILURE.
-    AgentGaveUp,
-    /// The gates still fail after every retry.
-    GatesFailed,
-    /// A gate cannot run here.
-    GateUnusable,
-    /// The agent is not logged in.
-    LoggedOut,
-    /// The account may not use the model.
-    NoAccess,
-    /// No credit is left at the provider.
-    OutOfCredit,
-    /// The model does not exist.
-    UnknownModel,
-    /// The prompt is longer than the model allows.
-    PromptTooLong,
-    /// The agent's program did not start.
-    NotStarted,
-    /// The agent failed in another way.
-    AgentFailed,
-    /// Too many errors in a row.
-    ErrorsInARow,
-    /// Git failed.
-    GitFailed,
-    /// The money for the run is used up.
-    OutOfMoney,
-    /// The tokens for the run are used up.
-    OutOfTokens,
-    /// The time for the run is used up.
-    OutOfTime,
-    /// The money for the day is used up.
-    OutOfMoneyToday,
-    /// Iterations without a change.
-    Idle,
-    /// The limit of sessions.
-    Limit,
-    /// The user stopped it.
-    Cancelled,
-    /// Ralph failed.
-    Error,
+words! {
+    /// How a run ended, as far as the next command depends on it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum EndState {
+        PlanWritten,
+        AllDone,
+        /// Every task is done or failed, and some failed.
+        SomeFailed,
+        NothingToDo,
+        /// Tasks remain, and none is ready.
+        NothingReady,
+        /// The agent called the plan done, and tasks remain.
+        DeclaredDone,
+        /// The only session of the run succeeded.
+        SessionDone,
+        NoPlan,
+        Asked,
+        /// Tasks remain, and none can become ready by itself.
+        Blocked,
+        /// The agent said FAILURE.
+        AgentGaveUp,
+        GatesFailed,
+        /// A gate cannot run here.
+        GateUnusable,
+        LoggedOut,
+        NoAccess,
+        OutOfCredit,
+        UnknownModel,
+        PromptTooLong,
+        NotStarted,
+        /// The agent failed in another way.
+        AgentFailed,
+        ErrorsInARow,
+        GitFailed,
+        OutOfMoney,
+        OutOfTokens,
+        OutOfTime,
+        OutOfMoneyToday,
+        /// Iterations without a change.
+        Idle,
+        Limit,
+        Cancelled,
+        Error,
+    }
 }
 
 impl EndState {
-    /// All of them.
-    pub const ALL: [Self; 30] = [
-        Self::PlanWritten,
-        Self::AllDone,
-        Self::SomeFailed,
-        Self::NothingToDo,
-        Self::NothingReady,
-        Self::DeclaredDone,
-        Self::SessionDone,
-        Self::NoPlan,
-        Self::Asked,
-        Self::Blocked,
-        Self::AgentGaveUp,
-        Self::GatesFailed,
-        Self::GateUnusable,
-        Self::LoggedOut,
-        Self::NoAccess,
-        Self::OutOfCredit,
-        Self::UnknownModel,
-        Self::PromptTooLong,
-        Self::NotStarted,
-        Self::AgentFailed,
-        Self::ErrorsInARow,
-        Self::GitFailed,
-        Self::OutOfMoney,
-        Self::OutOfTokens,
-        Self::OutOfTime,
-        Self::OutOfMoneyToday,
-        Self::Idle,
-        Self::Limit,
-        Self::Cancelled,
-        Self::Error,
-    ];
-
     /// The end of a run; `None` while it has not ended.
     pub fn of(view: &RunView) -> Option<Self> {
         let outcome = view.outcome.as_ref()?;
@@ -146,38 +93,21 @@ impl EndState {
 
     /// Whether something went wrong that the user has to fix before the next run gets further.
     pub const fn is_trouble(self) -> bool {
-        match self {
-            Self::AgentGaveUp
-            | Self::GatesFailed
-            | Self::GateUnusable
-            | Self::LoggedOut
-            | Self::NoAccess
-            | Self::OutOfCredit
-            | Self::UnknownModel
-            | Self::PromptTooLong
-            | Self::NotStarted
-            | Self::AgentFailed
-            | Self::ErrorsInARow
-            | Self::GitFailed
-            | Self::OutOfMoney
-            | Self::OutOfTokens
-            | Self::OutOfTime
-            | Self::OutOfMoneyToday
-            | Self::Idle
-            | Self::Error => true,
+        !matches!(
+            self,
             Self::PlanWritten
-            | Self::AllDone
-            | Self::SomeFailed
-            | Self::NothingToDo
-            | Self::NothingReady
-            | Self::DeclaredDone
-            | Self::SessionDone
-            | Self::NoPlan
-            | Self::Asked
-            | Self::Blocked
-            | Self::Limit
-            | Self::Cancelled => false,
-        }
+                | Self::AllDone
+                | Self::SomeFailed
+                | Self::NothingToDo
+                | Self::NothingReady
+                | Self::DeclaredDone
+                | Self::SessionDone
+                | Self::NoPlan
+                | Self::Asked
+                | Self::Blocked
+                | Self::Limit
+                | Self::Cancelled
+        )
     }
 
     const fn finished(outcome: &Outcome) -> Self {
@@ -211,125 +141,63 @@ impl EndState {
     }
 }
 
-/// The command that ran.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommandKind {
-    /// `ralph build`, `ralph run`, `ralph loop build`.
-    Build,
-    /// `ralph plan`, `ralph loop plan`.
-    Plan,
-    /// `ralph prompt`.
-    Prompt,
-    /// `ralph feature create --interview`.
-    FeatureSpec,
-    /// `ralph feature plan`.
-    FeaturePlan,
-    /// `ralph feature build`.
-    FeatureTasks,
+words! {
+    /// The command that ran, with its mode in the journal.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum CommandKind {
+        /// `ralph build`, `ralph run`, `ralph loop build`.
+        Build = "build",
+        /// `ralph plan`, `ralph loop plan`.
+        Plan = "plan",
+        Prompt = "prompt",
+        /// `ralph feature create --interview`.
+        FeatureSpec = "feature-spec",
+        /// `ralph feature plan`.
+        FeaturePlan = "feature-plan",
+        /// `ralph feature build`.
+        FeatureTasks = "feature-tasks",
+    }
 }
 
 impl CommandKind {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Build,
-        Self::Plan,
-        Self::Prompt,
-        Self::FeatureSpec,
-        Self::FeaturePlan,
-        Self::FeatureTasks,
-    ];
-
     /// The command of a run, from its mode.
     pub fn of(mode: &str) -> Self {
-        Self::ALL.into_iter().find(|kind| kind.mode() == mode).unwrap_or(Self::Build)
-    }
-
-    /// Its mode in the journal.
-    pub const fn mode(self) -> &'static str {
-        match self {
-            Self::Build => "build",
-            Self::Plan => "plan",
-            Self::Prompt => "prompt",
-            Self::FeatureSpec => "feature-spec",
-            Self::FeaturePlan => "feature-plan",
-            Self::FeatureTasks => "feature-tasks",
-        }
+        mode.parse().unwrap_or(Self::Build)
     }
 }
 
-/// One thing to type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NextStep {
-    /// The same command again.
-    Again,
-    /// The same with another model.
-    AgainWithModel,
-    /// The same with a shorter prompt.
-    AgainWithShorterPrompt,
-    /// The same with twice the money.
-    AgainWithMoney,
-    /// The same with twice the tokens.
-    AgainWithTokens,
-    /// The same with twice the time.
-    AgainWithTime,
-    /// The same with twice the money for the day.
-    AgainWithMoneyToday,
-    /// Read the plan that was written.
-    ReadPlan,
-    /// Build the plan that was written.
-    BuildPlan,
-    /// Have the agent write a plan.
-    WritePlan,
-    /// Add a task.
-    AddTask,
-    /// Answer the question about the feature.
-    Answer,
-    /// Log the agent in.
-    LogIn,
-    /// Check the setup.
-    Doctor,
-    /// See what happened.
-    Logs,
-    /// See all tasks.
-    TaskList,
-    /// See what blocks what, where no task is named that waits for the user.
-    TaskTree,
-    /// See what git has to say.
-    GitStatus,
-}
-
-impl NextStep {
-    /// What it is for.
-    pub const fn why(self) -> &'static str {
-        match self {
-            Self::Again => "then run it again",
-            Self::AgainWithModel => "use a model that your account has",
-            Self::AgainWithShorterPrompt => "send a shorter prompt",
-            Self::AgainWithMoney
-            | Self::AgainWithTokens
-            | Self::AgainWithTime
-            | Self::AgainWithMoneyToday => "continue with twice the budget",
-            Self::ReadPlan => "read the plan",
-            Self::BuildPlan => "work through the plan",
-            Self::WritePlan => "let the agent write a plan",
-            Self::AddTask => "add a task yourself",
-            Self::Answer => "answer the agent's question",
-            Self::LogIn => "log in",
-            Self::Doctor => "see what is missing",
-            Self::Logs => "see what happened",
-            Self::TaskList => "see all tasks",
-            Self::TaskTree => "see the whole plan",
-            Self::GitStatus => "see the state of the repository",
-        }
+words! {
+    /// One thing to type, and what it is for.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum NextStep {
+        /// The same command.
+        Again = "then run it again",
+        AgainWithModel = "use a model that your account has",
+        AgainWithShorterPrompt = "send a shorter prompt",
+        AgainWithMoney = "continue with twice the budget",
+        AgainWithTokens = "continue with twice the budget",
+        AgainWithTime = "continue with twice the budget",
+        AgainWithMoneyToday = "continue with twice the budget",
+        ReadPlan = "read the plan",
+        BuildPlan = "work through the plan",
+        WritePlan = "let the agent write a plan",
+        AddTask = "add a task yourself",
+        /// The question about the feature.
+        Answer = "answer the agent's question",
+        LogIn = "log in",
+        Doctor = "see what is missing",
+        Logs = "see what happened",
+        TaskList = "see all tasks",
+        /// Where no task is named that waits for the user.
+        TaskTree = "see the whole plan",
+        GitStatus = "see the state of the repository",
     }
 }
 
 /// A row: what to type after this end of one of these commands.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// The end.
     pub end: EndState,
-    /// The commands.
     pub kinds: &'static [CommandKind],
     /// What to type, the first first.
     pub steps: &'static [NextStep],
@@ -347,7 +215,6 @@ const fn row(end: EndState, kinds: &'static [CommandKind], steps: &'static [Next
 use EndState as E;
 use NextStep as S;
 
-/// The table.
 pub const ROWS: &[Row] = &[
     row(E::PlanWritten, ANY, &[S::ReadPlan, S::BuildPlan]),
     // A planning run that ended well and wrote no plan that ralph can read.

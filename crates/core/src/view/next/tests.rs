@@ -88,7 +88,7 @@ fn example(end: EndState, kind: CommandKind) -> RunView {
         EndState::Error => (StopReason::Error { why: why() }, OPEN),
     };
     let mut view = ended(reason, left);
-    view.mode = text(kind.mode());
+    view.mode = text(kind.as_str());
     view.target = match kind {
         CommandKind::Build | CommandKind::Plan => text("all tasks"),
         CommandKind::Prompt => text("prompts/a.md"),
@@ -156,7 +156,7 @@ fn every_end_of_every_command_has_a_row() {
         for kind in CommandKind::ALL {
             assert!(ROWS.iter().any(|row| row.end == end && row.kinds.contains(&kind)), "{end:?}");
             let commands = next(&example(end, kind)).join(" | ");
-            shown.push_str(&format!("{:16} {:14} {commands}\n", format!("{end:?}"), kind.mode()));
+            shown.push_str(&format!("{:16} {:14} {commands}\n", format!("{end:?}"), kind.as_str()));
         }
     }
     let used = |row: &table::Row| row.kinds.iter().any(|kind| steps(row.end, *kind) == row.steps);

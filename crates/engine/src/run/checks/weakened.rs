@@ -1,7 +1,7 @@
 //! Finds tests that a session made weaker. They are reported and added to the evidence; nothing is refused because
 //! of them.
 
-use ralph_core::attempt::weakened::{ChangedFile, Weakening, find, may_hold_tests};
+use ralph_core::attempt::weakened::{ChangedFile, find, may_hold_tests};
 use ralph_core::records::{Changes, FileChange};
 use ralph_core::run::{GateReport, Input, Notice};
 use ralph_core::view::words;
@@ -69,7 +69,6 @@ impl Ports {
         }
         let changes = self.changes_of(slot, &settled, &candidate.tree)?;
         let found = self.weakened(slot, &settled, &candidate.tree, &changes)?;
-        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         // A finding of an earlier try is not reported again.
         if !found.is_empty()
             && known.is_none_or(|(of, reported)| of[0] != settled || reported != found)
@@ -88,7 +87,7 @@ impl Ports {
         settled: &str,
         tree: &str,
         changes: &[FileChange],
-    ) -> Result<Vec<Weakening>, Failed> {
+    ) -> Result<Vec<String>, Failed> {
         let paths = changes.iter().map(|change| change.path.as_str());
         let mut files = Vec::new();
         for path in paths.filter(|path| may_hold_tests(path)).take(MAX_FILES) {

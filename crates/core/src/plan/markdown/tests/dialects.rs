@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::ids::TaskId;
-use crate::plan::{FORMATS, Plan, PlanFormat, PlanTask, recognized};
+use crate::plan::{FORMATS, Plan, PlanTask, recognized};
 
 const SPEC_KIT: &str = "\
 # Tasks: Shop
@@ -55,7 +55,7 @@ const OPENSPEC: &str = "\
 
 fn plan(name: &str, text: &str) -> (&'static str, Plan) {
     let format = recognized(name, text).unwrap();
-    (format.name(), format.parse(text).unwrap())
+    (format.name, (format.parse)(text).unwrap())
 }
 
 fn deps(task: &PlanTask) -> Vec<&str> {
@@ -133,7 +133,7 @@ fn parts_carry_the_order_and_a_number_cannot_be_used_twice() {
     assert_eq!(read, [("1", vec![]), ("1.1", vec![]), ("1.2", vec!["1.1"]), ("1.3", vec!["1.2"])]);
     assert_eq!(plan.tasks[1].fields.parent.as_ref().unwrap().as_ref().unwrap().as_str(), "1");
     let twice = "- [ ] T001 a\n- [ ] T001 b\n";
-    let error = super::super::SpecKit.parse(twice).unwrap_err();
+    let error = super::super::spec_kit::parse(twice).unwrap_err();
     assert_eq!((error.line, error.problem.as_str()), (2, "the id \"T001\" is already on line 1"));
 }
 
@@ -158,8 +158,8 @@ proptest! {
         text in "(- \\[[ x!-]\\] |T00[1-9]|[0-9]\\.|\\[P\\] |\\[US1\\]|## |Phase |\n|  |é|\\*\\*|[\\[\\]{}\":,1a]|\"tasks\"){0,40}"
     ) {
         for format in FORMATS {
-            let _ = format.recognises("tasks.md", &text);
-            if let Ok(plan) = format.parse(&text) {
+            let _ = (format.recognizes)("tasks.md", &text);
+            if let Ok(plan) = (format.parse)(&text) {
                 let ids: std::collections::HashSet<_> = plan.tasks.iter().map(|task| &task.id).collect();
                 prop_assert_eq!(ids.len(), plan.tasks.len());
             }

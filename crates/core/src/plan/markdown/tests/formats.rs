@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::kinds::{BRANCHES, PROGRESS, TASKS};
 use super::*;
 use crate::plan::beads_jsonl::tests::{bare, some_tasks};
-use crate::plan::{Done, FORMATS, PlanFormat, PlanWriter};
+use crate::plan::{Done, FORMATS};
 use crate::task::{Status, Task};
 use crate::text::Title;
 
@@ -23,11 +23,11 @@ proptest! {
     #[test]
     fn tasks_come_back_from_their_page(tasks in some_tasks()) {
         for kind in KINDS {
-            let text = Markdown(kind).render(&tasks).text;
+            let text = render(kind, &tasks).text;
             if tasks.iter().any(|task| task.status != Status::Deleted) {
                 prop_assert_eq!(PlanKind::of("plan.md", &text), kind, "{}", text);
             }
-            let plan = Markdown(kind).parse(&text).unwrap();
+            let plan = parse(kind, &text).unwrap();
             let doc = doc(kind, &text);
             let mut back: Vec<(&str, bool)> =
                 doc.items.iter().map(|item| (item.title.as_str(), item.is_done())).collect();
@@ -52,8 +52,8 @@ proptest! {
     #[test]
     fn no_text_is_a_crash(text in "(?s).{0,80}") {
         for kind in KINDS {
-            let _ = Markdown(kind).parse(&text);
-            let _ = Markdown(kind).recognises("plan.md", &text);
+            let _ = parse(kind, &text);
+            let _ = recognizes(kind, "plan.md", &text);
         }
     }
 }
@@ -64,20 +64,20 @@ fn a_branch_of_marks_alone_can_be_read_again() {
     for (branch, back) in [("## `", "work"), ("#", "work"), ("`a` ##", "a"), ("a#", "a#")] {
         let mut task = bare("t-0");
         task.branch = Some(branch.to_owned());
-        let text = Markdown(PlanKind::Branches).render(&[task]).text;
+        let text = render(PlanKind::Branches, &[task]).text;
         let plan = parsed(PlanKind::Branches, &text);
         assert_eq!(plan.tasks[0].fields.branch, Some(Some(back.into())), "{text}");
     }
 }
 
 fn parsed(kind: PlanKind, text: &str) -> crate::plan::Plan {
-    Markdown(kind).parse(text).unwrap()
+    parse(kind, text).unwrap()
 }
 
 #[test]
 fn each_page_is_recognised_by_its_content() {
     let found = |name: &str, text: &str| {
-        FORMATS.iter().find(|format| format.recognises(name, text)).map(|format| format.name())
+        FORMATS.iter().find(|format| (format.recognizes)(name, text)).map(|format| format.name)
     };
     assert_eq!(found("PLAN.md", BRANCHES), Some("branches"));
     assert_eq!(found("x.md", PROGRESS), Some("progress"));
@@ -203,7 +203,7 @@ fn a_page_reads_as_if_written_manually() {
     tasks[2].description = "Why\n\n- [ ] no task\n```\n- [ ] code\n".into();
     tasks[3].status = Status::Failed;
     tasks[3].title = Title::new("Last").unwrap();
-    let rendered = Markdown(PlanKind::Checklist).render(&tasks);
+    let rendered = render(PlanKind::Checklist, &tasks);
     let expected = "\
 # Plan
 
@@ -234,13 +234,13 @@ fn a_page_reads_as_if_written_manually() {
     tasks[0].branch = Some("one".into());
     tasks[1].branch = Some("one".into());
     tasks[0].touches = vec!["a".into(), "b/**".into()];
-    let text = Markdown(PlanKind::Branches).render(&tasks[..3]).text;
+    let text = render(PlanKind::Branches, &tasks[..3]).text;
     assert!(
         text.contains("## Branch: one\nTouches: a, b/**\n\n- [ ] Task a\n  - [x] Task b\n"),
         "{text}"
     );
     assert!(text.contains("## Branch: work\n\n- [ ] Task c\n"), "{text}");
-    let text = Markdown(PlanKind::Progress).render(&tasks[..2]).text;
+    let text = render(PlanKind::Progress, &tasks[..2]).text;
     assert!(text.starts_with("# Progress: plan\n\n## Status\n\nIn Progress\n\n## Analysis\n\n## Tasks\n\n### Parser\n\n- [ ] Task a\n"), "{text}");
     let row = LogRow { iteration: 1, ..LogRow::default() };
     let edits = doc(PlanKind::Progress, &text).log_row(&text, &row);
@@ -255,7 +255,7 @@ fn a_checklist_with_dependencies_is_written_as_headings() {
     tasks[1].deps = vec![tasks[2].id.clone(), tasks[0].id.clone()];
     tasks[1].description = "Why\n".into();
     tasks[1].category = Some("Later".into());
-    let rendered = Markdown(PlanKind::Checklist).render(&tasks);
+    let rendered = render(PlanKind::Checklist, &tasks);
     let expected = "\
 # Plan
 
@@ -283,7 +283,7 @@ Why
     );
     // A text that would break out of its section is safe below a checkbox.
     tasks[1].description = "### Task 9: more\n**Status:** done\n".into();
-    let rendered = Markdown(PlanKind::Checklist).render(&tasks);
+    let rendered = render(PlanKind::Checklist, &tasks);
     assert!(rendered.text.contains("- [ ] Task b\n  ### Task 9: more\n"), "{}", rendered.text);
     assert!(rendered.not_kept.contains(&"the dependencies of 1 task".to_owned()));
 }

@@ -18,6 +18,11 @@ fn doc(kind: PlanKind, text: &str) -> PlanDoc {
     read(kind, text).unwrap_or_else(|error| panic!("{error} in {text:?}"))
 }
 
+/// Whether an item has parts: what is inside it follows it, and its first part at once.
+fn has_children(doc: &PlanDoc, item: usize) -> bool {
+    doc.items.get(item + 1).is_some_and(|next| next.parent == Some(item))
+}
+
 /// The titles of a checklist, `x` before those that are done.
 fn titles(text: &str) -> Vec<String> {
     shown(&doc(PlanKind::Checklist, text))

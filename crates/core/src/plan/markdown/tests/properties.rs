@@ -106,9 +106,9 @@ proptest! {
                 if let Some(parent) = item.parent {
                     let span = &doc.items[parent].span;
                     prop_assert!(span.start < item.span.start && item.span.end <= span.end);
-                    prop_assert!(parent < index && doc.has_children(parent));
+                    prop_assert!(parent < index && has_children(&doc, parent));
                 }
-                prop_assert_eq!(doc.has_children(index), doc.parents()[index]);
+                prop_assert_eq!(has_children(&doc, index), doc.parents()[index]);
                 prop_assert!(crate::text::Title::new(&item.title).is_ok());
             }
         }

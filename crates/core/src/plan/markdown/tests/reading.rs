@@ -156,5 +156,5 @@ fn parents_are_due_when_their_parts_are_done() {
     let doc = doc(PlanKind::Checklist, text);
     assert_eq!(doc.due_parents(), [1, 0]);
     assert_eq!(doc.parents(), [true, true, false, false, false, true, false]);
-    assert!(doc.has_children(5) && !doc.has_children(4));
+    assert!(has_children(&doc, 5) && !has_children(&doc, 4));
 }
