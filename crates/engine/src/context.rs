@@ -28,10 +28,8 @@ const MAX_EARLIER: usize = 5;
 /// How many notes are included at most: the last ones.
 const MAX_NOTES: usize = 20;
 
-/// What is asked for.
 #[derive(Debug, Clone)]
 pub struct Gather<'a> {
-    /// The task of the attempt.
     pub task: &'a TaskId,
     /// How often it may be tried again.
     pub limit: RetryLimit,
@@ -41,13 +39,11 @@ pub struct Gather<'a> {
     pub plan_file: Option<&'a str>,
     /// The branch that is worked on, where the plan has branches.
     pub branch: Option<&'a BranchWork>,
-    /// The skills that were found.
     pub skills: &'a [Skill],
     /// The agent is to write down what it learns.
     pub learn: bool,
 }
 
-/// Gathers the context of the next attempt on a task.
 pub fn gather(store: &mut dyn Store, about: &Gather<'_>) -> Result<AttemptContext> {
     let task = store.get(about.task)?;
     let log = store.log(&task.id)?;
@@ -132,7 +128,6 @@ fn blockers(store: &mut dyn Store, task: &Task) -> Result<(Vec<FinishedBlocker>,
     Ok((reported, more))
 }
 
-/// The `commit` of a result.
 fn commit_of(result: &str) -> Option<String> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(result).ok()?;
     serde_json::from_str(fields.get("commit")?.get()).ok()

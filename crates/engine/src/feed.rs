@@ -33,7 +33,6 @@ struct Tail {
     torn: bool,
 }
 
-/// How far the journal goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Head {
     seq: u64,
@@ -126,7 +125,6 @@ impl Feed {
         self.0.head.borrow().seq
     }
 
-    /// Where the journal is.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
@@ -142,7 +140,6 @@ impl Feed {
     }
 }
 
-/// One who follows a feed.
 #[derive(Debug)]
 pub struct Subscription {
     path: PathBuf,

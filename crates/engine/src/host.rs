@@ -37,7 +37,6 @@ pub fn settle(path: Option<OsString>, folder: &Path) {
     let _ = TOLD.set((path, folder.to_owned()));
 }
 
-/// The programs of this process's host.
 pub fn host() -> &'static Host {
     HOST.get_or_init(|| match TOLD.get() {
         Some((path, folder)) => Host::new(path.as_deref(), Project::find(folder).ok().as_ref()),
@@ -51,7 +50,6 @@ fn own_path() -> Option<OsString> {
     std::env::var_os("PATH")
 }
 
-/// Where programs outside the sandbox come from.
 #[derive(Debug)]
 pub struct Host {
     ground: Ground,
@@ -74,7 +72,6 @@ impl Host {
         &self.path
     }
 
-    /// The folders of [`Host::path`].
     pub fn folders(&self) -> Vec<PathBuf> {
         std::env::split_paths(&self.path).collect()
     }
@@ -118,7 +115,6 @@ impl Host {
         self.command(&self.git)
     }
 
-    /// A shell, being put together.
     pub(crate) fn shell(&self) -> Command {
         self.command(Path::new(SHELL))
     }

@@ -11,7 +11,6 @@ use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind};
 use tokio::sync::watch;
 
-/// A request to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interrupt {
     /// The user pressed Ctrl-C. Each press asks for more.
@@ -27,7 +26,6 @@ struct Heard {
     terminate: u32,
 }
 
-/// The requests to stop since the process listens.
 #[derive(Debug, Clone)]
 pub struct Interrupts {
     heard: watch::Receiver<Heard>,
@@ -55,7 +53,6 @@ impl Interrupts {
         (counter, Self { heard, taken: Heard::default() })
     }
 
-    /// Whether ralph was asked to stop.
     pub fn was_interrupted(&self) -> bool {
         *self.heard.borrow() != Heard::default()
     }
@@ -86,7 +83,6 @@ impl Interrupts {
     }
 }
 
-/// Starts the thread that counts signals.
 fn start(counter: watch::Sender<Heard>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut interrupt, mut terminate, mut hangup) = {

@@ -16,7 +16,6 @@ const KEPT: usize = 64 << 10;
 /// Between asking the program to end and killing it.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How a program ended.
 #[derive(Debug)]
 pub enum Ended {
     /// By itself, with this code; 128 and more for a signal.
@@ -25,18 +24,14 @@ pub enum Ended {
     TimedOut,
     /// We were interrupted; it was killed.
     Interrupted,
-    /// It never ran.
     NotStarted(String),
 }
 
-/// The result of running a program.
 #[derive(Debug)]
 pub struct Probe {
-    /// How it ended.
     pub end: Ended,
     /// The end of what it printed, on both streams.
     pub output: String,
-    /// How long it ran.
     pub took: Duration,
 }
 
@@ -148,7 +143,6 @@ pub(crate) async fn wait_for_stop_signal() {
     }
 }
 
-/// The end of an output.
 struct OutputTail(Vec<u8>);
 
 impl OutputTail {

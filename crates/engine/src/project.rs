@@ -19,51 +19,30 @@ pub use atomic::{
 /// The longest file that only says where a git directory is.
 const LONGEST_POINTER: u64 = 64 << 10;
 
-/// Why there is no project here.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
     /// No `.git` from here up to the root.
     #[error("{} is not inside a git repository", .0.display())]
     NoRepository(PathBuf),
-    /// A repository without a working tree.
     #[error("{} is a bare repository; ralph needs a checkout", .0.display())]
     Bare(PathBuf),
     /// A `.git` file that points nowhere.
     #[error("{} does not point to a repository: {reason}", file.display())]
-    BrokenLink {
-        /// The `.git` file.
-        file: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
+    BrokenLink { file: PathBuf, reason: String },
     /// A folder that ralph cannot read as its own.
     #[error("{} was not created by ralph: {reason}", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// ralph's folder belongs to another user.
+    Foreign { path: PathBuf, reason: String },
     #[error(
         "{} belongs to {owner}, not to you: ralph does not use state that another user can change",
         path.display()
     )]
     OwnedByOther {
-        /// The folder.
         path: PathBuf,
         /// The name of its owner, or the number.
         owner: String,
     },
-    /// The system refused.
     #[error("{}: {source}", path.display())]
-    Io {
-        /// What was touched.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 /// A repository as ralph sees it.
@@ -78,7 +57,6 @@ pub struct Project {
 }
 
 impl Project {
-    /// Finds the repository that `folder` is in.
     pub fn find(folder: &Path) -> Result<Self, ProjectError> {
         let folder = folder.canonicalize().map_err(|source| io_error(folder, source))?;
         for candidate in folder.ancestors() {
@@ -132,7 +110,6 @@ impl Project {
         }
     }
 
-    /// The folder of ralph's own files.
     pub fn ralph_dir(&self) -> PathBuf {
         self.root.join(".ralph")
     }
@@ -214,7 +191,6 @@ impl Project {
         kept.join(&b'\n')
     }
 
-    /// The line that excludes a folder of the working tree.
     fn folder_line(&self, folder: &Path) -> Option<Vec<u8>> {
         let inside = folder.strip_prefix(&self.root).ok()?;
         Some([b"/", inside.as_os_str().as_bytes(), b"/"].concat())
@@ -282,7 +258,6 @@ struct Excluded {
     missing: Vec<&'static [u8]>,
 }
 
-/// The directory that a `.git` file names.
 fn target_of(worktree: &Path, file: &Path) -> Result<PathBuf, ProjectError> {
     let broken = |reason: String| ProjectError::BrokenLink { file: file.to_owned(), reason };
     let text = untrusted::read_named(None, file, LONGEST_POINTER);

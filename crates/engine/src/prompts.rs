@@ -21,13 +21,10 @@ pub use older::{InitFile, OldRules};
 
 use crate::untrusted;
 
-/// The instructions for a progress file.
 pub const PROGRESS_TEMPLATE: &str = include_str!("prompts/progress.md");
 
-/// The instructions for a checklist.
 pub const CHECKLIST_TEMPLATE: &str = include_str!("prompts/checklist.md");
 
-/// The instructions for a branch of a plan.
 pub const BRANCHES_TEMPLATE: &str = include_str!("prompts/branches.md");
 
 /// The instructions of `ralph plan` for a plan of branches.
@@ -45,7 +42,6 @@ pub const FEATURE_PLAN_TEMPLATE: &str = include_str!("prompts/feature_plan.md");
 /// The instructions of `ralph feature build`.
 pub const FEATURE_TASKS_TEMPLATE: &str = include_str!("prompts/feature_tasks.md");
 
-/// The variables of a template.
 pub const VARIABLES: [&str; 14] = [
     "feature",
     "iteration",
@@ -72,19 +68,12 @@ pub struct Variables {
     pub mode: String,
     /// The iteration, from 1.
     pub iteration: u32,
-    /// The task's id.
     pub task_id: String,
-    /// The task's title.
     pub task_title: String,
-    /// The feature's name.
     pub feature: String,
-    /// The markdown plan.
     pub plan_file: String,
-    /// The folder of the specifications.
     pub specs_dir: String,
-    /// The project's own test command.
     pub test_command: String,
-    /// The output of `peek`.
     pub peek: String,
 }
 
@@ -158,14 +147,12 @@ impl Template {
         self.text.trim_end() == text.trim_end()
     }
 
-    /// Its first heading.
     pub fn heading(&self) -> Option<String> {
         let heading = self.text.lines().find_map(|line| line.strip_prefix('#'))?;
         let words = heading.trim_start_matches('#').trim();
         (!words.is_empty()).then(|| words.to_owned())
     }
 
-    /// Whether it is blank.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }
@@ -175,7 +162,6 @@ impl Template {
         self.had_old_rules
     }
 
-    /// Whether it has a place for this variable.
     fn uses(&self, variable: &str) -> bool {
         let used = self.compiled(|template| Ok(template.undeclared_variables(false)));
         used.is_ok_and(|used| used.contains(variable))

@@ -36,7 +36,6 @@ const LARGEST: u64 = 64 << 20;
 /// How much of a reflog is read for its first line.
 const FIRST_LINE: u64 = 4 << 10;
 
-/// Where the ledger of a repository is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trust {
     /// Its folder; `None` for a user without a state folder, for whom nothing is kept.
@@ -46,7 +45,6 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// The ledger of a repository.
     pub fn of(state_home: Option<&Path>, project: &Project) -> Self {
         Self {
             folder: state_home.map(|home| state_file::folder(home, project)),

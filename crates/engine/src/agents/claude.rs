@@ -40,7 +40,6 @@ const MAX_MENTION: usize = 32 << 10;
 /// without a process, shows why, and does not count it against the task.
 const MAX_RETRIES: &str = "6";
 
-/// The profile.
 #[derive(Debug, Clone, Copy)]
 pub struct Claude;
 

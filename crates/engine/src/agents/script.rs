@@ -30,10 +30,8 @@ pub fn cursor_of(cassette: &std::path::Path) -> std::path::PathBuf {
     cursor::path_of(cassette)
 }
 
-/// The hidden command.
 pub const COMMAND: &str = "__script-agent";
 
-/// The profile.
 #[derive(Debug, Clone, Copy)]
 pub struct Script;
 

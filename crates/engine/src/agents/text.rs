@@ -45,7 +45,6 @@ fn is_one_line(text: &str) -> bool {
         && bytes.last() != Some(&b' ')
 }
 
-/// The last lines of what a program said to users, as one.
 pub(super) fn last_words(stderr_tail: &str) -> String {
     const LINES: usize = 3;
     const CHARS: usize = 600;
@@ -62,10 +61,8 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// How much is kept.
     pub(super) const KEPT: usize = 256 << 10;
 
-    /// Adds a line.
     pub(super) fn push(&mut self, line: &[u8]) {
         self.bytes.extend_from_slice(&line[line.len().saturating_sub(Self::KEPT)..]);
         self.bytes.push(b'\n');

@@ -31,10 +31,8 @@ pub(super) struct Reply {
     pub(super) has_more: bool,
 }
 
-/// A log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Log {
-    /// As it came.
     Text(String),
     /// At this address, for which no token is meant.
     Elsewhere(String),
@@ -62,7 +60,6 @@ impl<'a> About<'a> {
         Self { kind: route.kind, address: &route.target, branch, base, remedy }
     }
 
-    /// The error for an unexpected answer.
     pub(super) fn odd(&self, why: &str) -> ForgeError {
         ForgeError::Odd { host: self.address.host.clone(), kind: self.kind, message: short(why) }
     }
@@ -136,7 +133,6 @@ impl Answer {
             || self.server_message().to_lowercase().contains("rate limit")
     }
 
-    /// How long the server asks to wait.
     fn wait(&self) -> Option<Duration> {
         self.header("retry-after")?.parse().ok().map(Duration::from_secs)
     }

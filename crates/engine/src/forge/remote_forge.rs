@@ -23,23 +23,18 @@ use crate::ports::{Forge, ForgeError, Link, Published, PullRequest, Survey};
 use crate::process::{CommandSpec, Stop, capture};
 use crate::vcs::git::Git;
 
-/// How long git and ssh may take to look up an address.
 const MOMENT: Duration = Duration::from_secs(30);
 
 /// Where requests are made from.
 #[derive(Debug, Clone)]
 pub struct ForgeContext {
-    /// The worktree.
     pub folder: PathBuf,
     /// What the programs find in their environment: the user's own.
     pub environment: Vec<(OsString, OsString)>,
-    /// The servers that the user's settings name.
     pub hosts: Vec<HostEntry>,
     /// How long one request may take; see [`ForgeContext::PATIENCE`].
     pub patience: Duration,
-    /// How temporary failures are retried.
     pub retry: Retry,
-    /// Signals when to give up.
     pub stop: watch::Receiver<Stop>,
 }
 
@@ -72,7 +67,6 @@ pub struct RemoteForge {
     pr_remote: String,
 }
 
-/// Where the pull requests of a remote are.
 #[derive(Debug)]
 pub(super) enum Destination {
     /// On a server of a known kind.
@@ -81,7 +75,6 @@ pub(super) enum Destination {
     Plain(Address),
 }
 
-/// What is wanted, where, and by which transport.
 struct Errand<'a> {
     place: &'a ForgeContext,
     transport: &'a Transport,

@@ -27,18 +27,13 @@ const TALKATIVE: [&str; 6] =
 /// The longest answer that is read: a hundred pull requests with the longest bodies.
 const LONGEST: u64 = 32 << 20;
 
-/// A transport to a server.
 #[derive(Debug)]
 pub(super) enum Transport {
-    /// By `gh`, which is logged in.
     Gh(PathBuf),
-    /// By `curl`, with a token.
     Api { curl: PathBuf, server: Server, token: Token, variable: String },
-    /// None, and why.
     None(String),
 }
 
-/// A request to the API.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) method: &'static str,
@@ -94,7 +89,6 @@ impl Transport {
         Ok(Some((kind, transport)))
     }
 
-    /// How it is called in a sentence.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Gh(_) => "gh".to_owned(),
@@ -169,7 +163,6 @@ impl Transport {
     }
 }
 
-/// Runs it, and retries temporary failures.
 fn again<T>(
     place: &ForgeContext,
     mut ask: impl FnMut() -> Result<T, ForgeError>,
@@ -360,7 +353,6 @@ fn curl_run(curl: &PathBuf, config: String, place: &ForgeContext) -> Captured {
     capture(&spec, place.patience, place.stop.clone())
 }
 
-/// The curl settings of any request, without a login.
 fn plain_config(is_local: bool, method: &str, url: &str) -> String {
     let schemes = if is_local { "=http,https" } else { "=https" };
     format!(

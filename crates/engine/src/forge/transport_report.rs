@@ -11,25 +11,20 @@ use super::server::Server;
 use super::transport::{Request, program};
 use crate::ports::ForgeError;
 
-/// What there is on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransportReport {
-    /// The repository that pull requests go to.
     pub address: Address,
     /// The kind of the server; `None` if unknown.
     pub kind: Option<ForgeKind>,
     /// Whether `gh` is installed and could serve. Whether it is logged in is not asked.
     pub gh: bool,
-    /// Whether `curl` is installed.
     pub curl: bool,
-    /// The variable with a token for the server.
     pub token: Option<String>,
     /// The variable that a token would be looked for in first; `None` where no token is for the server.
     pub wants: Option<String>,
 }
 
 impl TransportReport {
-    /// Whether there may be a transport.
     pub const fn may_reach(&self) -> bool {
         self.gh || (self.curl && self.token.is_some())
     }

@@ -21,29 +21,20 @@ const OSASCRIPT: [&str; 6] = [
     "end run",
 ];
 
-/// A way to deliver messages.
 #[derive(Debug, Clone)]
 pub enum Channel {
-    /// The desktop, by this `notify-send`.
     NotifySend(PathBuf),
-    /// The desktop of macOS, by this `osascript`.
     Osascript(PathBuf),
-    /// The voice of macOS, by this `say`.
     Say(PathBuf),
-    /// A voice, by this `spd-say`.
     SpdSay(PathBuf),
-    /// A voice, by this `espeak-ng`.
     EspeakNg(PathBuf),
     /// A sound that the caller makes. It takes no time.
     Bell(fn()),
-    /// An address that messages are posted to.
     Webhook {
-        /// The `curl` that does it.
         curl: PathBuf,
         /// The address; only `http` and `https`.
         url: String,
     },
-    /// A shell command of the user's own.
     Command(String),
 }
 

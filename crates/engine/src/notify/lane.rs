@@ -14,21 +14,16 @@ use tokio::sync::{Notify, watch};
 use super::Channel;
 use crate::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 
-/// The most messages that may wait.
 const QUEUE: usize = 16;
-/// How long one delivery may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Between asking a program to end and killing it.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// Where the programs of channels run.
 #[derive(Debug, Clone)]
 pub struct ChannelContext {
     /// The repository, by which processes are known after a crash.
     pub root: PathBuf,
-    /// The folder that they run in.
     pub folder: PathBuf,
-    /// What they find in their environment.
     pub environment: Vec<(OsString, OsString)>,
 }
 
@@ -40,7 +35,6 @@ struct Waiting {
     failure: Option<String>,
 }
 
-/// One channel with its queue.
 pub(super) struct Lane {
     channel: Channel,
     waiting: Mutex<Waiting>,
@@ -67,7 +61,6 @@ impl Lane {
         self.news.notify_one();
     }
 
-    /// Nothing more comes.
     pub(super) fn close(&self) {
         self.waiting().closed = true;
         self.news.notify_one();
@@ -158,7 +151,6 @@ async fn run(
     }
 }
 
-/// Ignores the output of notifiers.
 struct IgnoreOutput;
 
 impl Listener for IgnoreOutput {

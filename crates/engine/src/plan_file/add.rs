@@ -7,10 +7,8 @@ use super::reconcile::applied;
 use super::replace::Replaced;
 use super::{PlanFile, PlanFileError, Read};
 
-/// How often the file may change while a task is added.
 const TRIES: u32 = 5;
 
-/// A task to be added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewBox {
     /// In a line.
@@ -127,7 +125,6 @@ fn like_the_last(read: &Read, new: &NewBox) -> Option<Edit> {
     Some(Edit { range: end..end, text: words.trim_end().to_owned() })
 }
 
-/// At the end of the file.
 fn at_the_end(read: &Read, new: &NewBox) -> Option<Edit> {
     let end = read.text.trim_end().len();
     let newline = newline(&read.text);

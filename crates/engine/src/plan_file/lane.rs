@@ -14,10 +14,8 @@ use super::reconcile::applied;
 use super::{PlanFile, PlanFileError, Read};
 use crate::project::write_atomically;
 
-/// A branch of a plan and where it is worked on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanLane {
-    /// The branch.
     pub branch: String,
     /// The copy that sessions see.
     pub copy: PathBuf,
@@ -61,7 +59,6 @@ impl PlanFile {
         }
     }
 
-    /// Updates the copy from the plan.
     pub fn show_copy(&self, text: &str) -> Result<(), PlanFileError> {
         let Some(lane) = &self.lane else { return Ok(()) };
         let copy = Self { path: lane.copy.clone(), ..self.clone() };

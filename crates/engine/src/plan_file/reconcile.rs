@@ -26,16 +26,12 @@ use crate::ports::{DeleteWhich, Filter, Store, StoreError, SyncMode};
 /// How often a file that changes under us is read again.
 const TRIES: u32 = 20;
 
-/// Why file and store could not be synchronized.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
-    /// The file.
     #[error(transparent)]
     File(#[from] PlanFileError),
-    /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// An id could not be made.
     #[error("ralph could not make an id: {0}")]
     Id(#[from] ralph_core::ids::IdError),
 }
@@ -45,7 +41,6 @@ pub enum ReconcileError {
 pub struct SyncedPlan {
     /// The file, and which task each item is.
     pub plan: Snapshot,
-    /// The tasks as the store has them.
     pub tasks: HashMap<TaskId, Task>,
     /// The titles of items whose ticks or other marks ralph reverted, because nothing has judged them.
     pub taken_back: Vec<String>,
@@ -62,7 +57,6 @@ impl SyncedPlan {
         })
     }
 
-    /// The first item that is open and has no parts.
     pub fn next(&self) -> Option<usize> {
         let (parents, standings) = (self.plan.doc.parents(), self.plan.doc.standings());
         (0..parents.len()).find(|index| standings[*index] == ItemState::Open && !parents[*index])
@@ -87,7 +81,6 @@ impl SyncedPlan {
         marked.chain(left).collect()
     }
 
-    /// Why a file that is there is no plan.
     pub fn why_no_plan(&self, file: &str) -> Option<String> {
         self.is_no_plan().then(|| why_no_tasks(file, &self.plan.text, &self.plan.doc))
     }
@@ -98,7 +91,6 @@ impl SyncedPlan {
     }
 }
 
-/// Whether a text has nothing to work on.
 pub fn has_no_tasks(text: &str, doc: &PlanDoc) -> bool {
     let is_dropped = |found: &ItemState| *found == ItemState::Dropped;
     if !doc.items.is_empty() {
@@ -237,7 +229,6 @@ fn unjudged(last: &Snapshot, read: &Read, tasks: &HashMap<TaskId, Task>) -> Undo
     undone
 }
 
-/// What a file lacks to be a plan, in words.
 pub fn why_no_tasks(file: &str, text: &str, doc: &PlanDoc) -> String {
     let blank = text.trim_start_matches('\u{feff}').trim().is_empty();
     let boxes = markdown::read(PlanKind::Checklist, text).map_or(0, |all| all.items.len());
@@ -259,7 +250,6 @@ pub fn why_no_tasks(file: &str, text: &str, doc: &PlanDoc) -> String {
     }
 }
 
-/// What to do about one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Item {
     Open,
@@ -272,11 +262,9 @@ enum Item {
     Dropped,
 }
 
-/// The file and the store during synchronization.
 struct Reconciliation<'a> {
     plan: &'a PlanFile,
     read: Read,
-    /// The task that each item is.
     ids: Vec<TaskId>,
     items: Vec<Item>,
     /// Tasks that the file has no longer.
@@ -291,7 +279,6 @@ struct Reconciliation<'a> {
     held: Vec<TaskId>,
     /// Neither the file nor the tasks are different from the last look.
     same: bool,
-    /// What Status said before a session that was interrupted.
     status: Option<String>,
     tasks: HashMap<TaskId, Task>,
 }
@@ -563,7 +550,6 @@ pub(super) fn applied(plan: &PlanFile, text: &str, edits: &[Edit]) -> Result<Rea
     plan.parse(apply(text, edits).map_err(failed)?)
 }
 
-/// A title that the store takes. Items have no others.
 fn title(text: &str) -> Title {
     let unnamed = || Title::new("task").ok();
     #[expect(clippy::expect_used, reason = "a constant that is a title")]

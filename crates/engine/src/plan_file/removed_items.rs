@@ -21,9 +21,7 @@ use crate::ports::{Store, StoreError};
 /// A task that left the plan, and the lines that it stood on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedItem {
-    /// The task.
     pub id: TaskId,
-    /// Its lines.
     pub lines: String,
 }
 
@@ -77,7 +75,6 @@ pub(super) fn hold(
     Ok(held)
 }
 
-/// Why a task waits that left the plan.
 pub(super) fn reason(id: &TaskId, when: &str) -> String {
     format!(
         "was removed from the plan {when}; to delete it: ralph task delete {id}, to restore it: \

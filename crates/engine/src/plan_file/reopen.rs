@@ -13,7 +13,6 @@ use super::reconcile::applied;
 use super::replace::Replaced;
 use super::{PlanFile, PlanFileError, Read};
 
-/// How often the file may change while it is written.
 const TRIES: u32 = 20;
 
 /// What a progress file says about itself once a task is open again.

@@ -13,12 +13,9 @@ use crate::untrusted;
 /// what another has just written.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// The result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Replaced {
-    /// It is the new one now.
     Yes,
-    /// It was not the expected one any more, and ralph left it alone.
     Changed,
 }
 

@@ -17,22 +17,18 @@ pub const DONE_MARKER: &str = "RALPH_DONE";
 /// What a session asked for by the file or by printing one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Requested {
-    /// Tasks that it ticked.
     pub done: Vec<TaskId>,
     /// Open tasks that it marked as dropped or waiting.
     pub marked: Vec<TaskId>,
     /// It wrote that the plan is done.
     pub marker: bool,
-    /// What it says that it tried.
     pub attempt: Option<AttemptNote>,
     /// Ignored requests, in sentences.
     pub ignored: Vec<String>,
 }
 
-/// What was decided about it.
 #[derive(Debug, Clone, Default)]
 pub struct Verdicts {
-    /// Tasks that are done now.
     pub done: Vec<TaskId>,
     /// The plan may say that it is done.
     pub marker: bool,
@@ -40,16 +36,11 @@ pub struct Verdicts {
     pub entry: Option<ProgressEntry>,
 }
 
-/// What a progress file keeps of an iteration.
 #[derive(Debug, Clone)]
 pub struct ProgressEntry {
-    /// The row of the log.
     pub row: LogRow,
-    /// The approach and its result.
     pub attempt: AttemptNote,
-    /// How many attempts are kept.
     pub keep: usize,
-    /// The titles of the tasks that were done.
     pub completed: Vec<String>,
 }
 
@@ -210,7 +201,6 @@ impl PlanFile {
     }
 }
 
-/// Whether nothing is left of a plan.
 fn is_emptied(start: &Snapshot, text: &str) -> bool {
     text.trim().is_empty() && !start.text.trim().is_empty()
 }

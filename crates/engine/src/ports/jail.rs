@@ -8,7 +8,6 @@ use std::time::Duration;
 use crate::probe::Probe;
 use crate::process::CommandSpec;
 
-/// A place that is shown in a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bind {
     /// What is shown.
@@ -47,7 +46,6 @@ impl Bind {
 /// - This program is there as `/run/ralph/bin/ralph`, and `/usr/bin/git` as ever.
 /// - The environment is what the command says.
 pub trait Jail: Send + Sync + fmt::Debug {
-    /// The command that runs this one in a sandbox.
     fn wrap(&self, command: CommandSpec, binds: &[Bind]) -> CommandSpec;
 }
 
@@ -57,10 +55,8 @@ pub trait HookSandbox: Send + Sync + fmt::Debug {
     fn run(&self, hook: CommandSpec, worktree: &Path, scratch: &Path, limit: Duration) -> HookEnd;
 }
 
-/// The result of a hook.
 #[derive(Debug)]
 pub struct HookEnd {
-    /// How it ended, and what it printed.
     pub probe: Probe,
     /// What it did to git's settings, undone, each in a sentence.
     pub notes: Vec<String>,

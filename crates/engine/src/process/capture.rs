@@ -12,7 +12,6 @@ const KEPT: usize = 16 << 20;
 /// Between asking a program to end and killing it.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What a program printed and how it ended.
 #[derive(Debug)]
 pub(crate) struct Captured {
     pub(crate) end: ProcessEnd,

@@ -11,7 +11,6 @@ pub fn end_leftovers(project_root: &Path) -> u32 {
     linux::end(project_root)
 }
 
-/// How many such processes there are. Ends none.
 #[cfg(target_os = "linux")]
 pub fn count_leftovers(project_root: &Path) -> usize {
     linux::find(&crate::process::mark::project_key(project_root)).len()

@@ -16,7 +16,6 @@ static ME: LazyLock<Liveness> = LazyLock::new(|| {
     }
 });
 
-/// What is known of this very process.
 pub fn liveness() -> Liveness {
     ME.clone()
 }
@@ -27,7 +26,6 @@ pub fn is_alive(process: &Liveness) -> Option<bool> {
         .then(|| process.boot_id == ME.boot_id && lives(process.pid, process.pid_started))
 }
 
-/// The user that we are.
 pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
@@ -83,13 +81,11 @@ pub(crate) fn works_in(_program: &str, _folders: &[&std::path::PathBuf]) -> bool
     true
 }
 
-/// Whether some process has this pid and has not ended.
 #[cfg(target_os = "linux")]
 pub(crate) fn runs(number: u32) -> bool {
     pid(number).and_then(super::procfs::Process::read).is_some_and(|process| process.is_running())
 }
 
-/// Whether some process has this pid.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn runs(number: u32) -> bool {
     lives(number, 0)

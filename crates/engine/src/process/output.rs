@@ -25,7 +25,6 @@ impl Lines {
         Self { cap: cap.max(1), held: vec![], skipping: false, cut: 0 }
     }
 
-    /// How many lines were cut.
     pub(super) fn cut(&self) -> u64 {
         self.cut
     }

@@ -19,7 +19,6 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Looks at one.
     pub(super) fn read(pid: Pid) -> Option<Self> {
         let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
         // The name is in parentheses and may contain anything, parentheses too.
@@ -33,7 +32,6 @@ impl Process {
         Some(Self { pid, parent: Pid::from_raw(parent), start, state })
     }
 
-    /// Looks at all.
     pub(super) fn all() -> Vec<Self> {
         let Ok(folder) = std::fs::read_dir("/proc") else { return vec![] };
         let pid = |name: std::ffi::OsString| Pid::from_raw(name.to_str()?.parse().ok()?);
@@ -50,7 +48,6 @@ impl Process {
         !matches!(self.state, b'Z' | b'X' | b'x')
     }
 
-    /// It is one of ralph's: same user.
     pub(super) fn is_of_user(&self, user: u32) -> bool {
         std::fs::metadata(format!("/proc/{}", self.pid)).is_ok_and(|meta| meta.uid() == user)
     }
@@ -61,7 +58,6 @@ impl Process {
         Some(name.trim_end().to_owned())
     }
 
-    /// Where it works.
     pub(super) fn folder(&self) -> std::io::Result<std::path::PathBuf> {
         std::fs::read_link(format!("/proc/{}/cwd", self.pid))
     }

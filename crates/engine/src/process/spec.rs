@@ -12,9 +12,7 @@ use tokio::sync::watch;
 pub struct CommandSpec {
     /// The program: a path, or a name to be found on the `PATH` of `env`.
     pub program: OsString,
-    /// Its arguments.
     pub args: Vec<OsString>,
-    /// Where it runs.
     pub folder: PathBuf,
     /// Its whole environment: ralph adds nothing but the [`Mark`](super::Mark).
     pub env: Vec<(OsString, OsString)>,
@@ -25,7 +23,6 @@ pub struct CommandSpec {
 /// How long a program may do what.
 #[derive(Debug, Clone)]
 pub struct Watch {
-    /// In all.
     pub timeout: Option<Duration>,
     /// Without a byte on either output.
     pub silence: Option<Duration>,
@@ -60,7 +57,6 @@ impl Default for Watch {
 /// What a line means for the watchdogs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineEffect {
-    /// Nothing in particular.
     Going,
     /// The last word: the program should leave soon.
     Result,
@@ -85,7 +81,6 @@ pub trait Listener: Send {
 /// How urgently a session should stop. It only ever rises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Stop {
-    /// Continue.
     #[default]
     Go,
     /// It is asked to come to an end, then made to.
@@ -102,7 +97,6 @@ impl Stop {
 }
 
 impl Ended {
-    /// A program that never ran.
     pub fn never_ran(error: String) -> Self {
         Self {
             end: ProcessEnd::NotStarted { error },
@@ -116,20 +110,16 @@ impl Ended {
     }
 }
 
-/// A session that is over.
 #[derive(Debug, Clone)]
 pub struct Ended {
-    /// How the program ended.
     pub end: ProcessEnd,
     /// The end of what it said on standard error, at most 64 KiB.
     pub stderr_tail: String,
-    /// Bytes of standard output.
     pub stdout_bytes: u64,
     /// Lines that were longer than the cap.
     pub cut_lines: u64,
     /// Processes that outlived the program and that ralph killed.
     pub ended_leftovers: u32,
-    /// From start to end.
     pub duration: Duration,
     /// Why the raw copy of the output is not whole, where it is not.
     pub raw_error: Option<String>,

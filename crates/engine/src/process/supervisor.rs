@@ -118,7 +118,6 @@ fn not_started(spec: &CommandSpec, error: &io::Error) -> ProcessEnd {
 
 #[derive(Debug, Clone, Copy)]
 enum Phase {
-    /// The program does its work.
     Running,
     /// It was asked to come to an end, and has until then.
     Interrupted(Instant),
@@ -127,7 +126,10 @@ enum Phase {
     /// All processes were asked to end, and have until then.
     Terminating(Instant),
     /// All processes are being killed.
-    Killing { next: Instant, until: Instant },
+    Killing {
+        next: Instant,
+        until: Instant,
+    },
     /// No process is left, or nothing helps; the pipes are read until then.
     Draining(Instant),
 }

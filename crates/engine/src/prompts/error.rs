@@ -11,27 +11,16 @@ use unicode_width::UnicodeWidthChar;
 
 use super::limits::Forbidden;
 
-/// Why a template cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
-    /// The file is there and cannot be read.
     #[error("{} cannot be read: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-    /// The file is not UTF-8.
+    Unreadable { path: PathBuf, source: io::Error },
     #[error("{}:{line} is not UTF-8 text", path.display())]
     NotText {
-        /// The file.
         path: PathBuf,
         /// The first line with something else in it.
         line: usize,
     },
-    /// Something in it is wrong.
     #[error("{0}")]
     Fault(Box<TemplateFault>),
 }

@@ -17,7 +17,6 @@ pub(super) const OUTPUT: usize = 4 << 20;
 /// Filters and functions that produce much output from little input. Two of them are added back with a limit.
 const REMOVED: [&str; 7] = ["batch", "format", "indent", "join", "pprint", "replace", "slice"];
 
-/// Sets the limits of a template while it is rendered.
 pub(super) fn set(environment: &mut Environment<'_>) {
     environment.set_fuel(Some(STEPS));
     for filter in REMOVED {
@@ -34,7 +33,6 @@ pub(super) fn set(environment: &mut Environment<'_>) {
 pub(super) struct Forbidden {
     /// One sentence.
     pub(super) message: String,
-    /// Its place in the template.
     pub(super) span: Span,
 }
 
@@ -107,7 +105,6 @@ fn fits(length: usize) -> Result<(), Error> {
     }
 }
 
-/// The output of a template was longer than it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLong;
 
@@ -128,12 +125,10 @@ pub(super) fn words(error: &Error) -> Option<String> {
     }
 }
 
-/// What a template writes, up to the limit.
 #[derive(Debug, Default)]
 pub(super) struct Page(Vec<u8>);
 
 impl Page {
-    /// What was written.
     pub(super) fn text(self) -> String {
         String::from_utf8(self.0)
             .unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned())

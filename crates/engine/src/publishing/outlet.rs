@@ -22,14 +22,11 @@ use crate::run::crash;
 use crate::vcs::upstream::{commit_of, relation};
 use crate::vcs::{Push, PushError, RunHook};
 
-/// Where branches go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishSetup {
-    /// The remote that branches are pushed to.
     pub remote: String,
     /// The remote that pull requests go to: the same one, or the one that it is a fork of.
     pub pr_remote: String,
-    /// The branch that pull requests go to.
     pub base: String,
     /// Patterns of branches that are never pushed to.
     pub protected: Vec<String>,
@@ -37,23 +34,15 @@ pub struct PublishSetup {
     pub goal: String,
     /// The folder for the text of a pull request that you have to open.
     pub drafts: PathBuf,
-    /// The servers that the user's settings name.
     pub hosts: Vec<HostEntry>,
-    /// What is known of branches between runs.
     pub records: PublishRecords,
-    /// How requests are tried again.
     pub retry: Retry,
-    /// What of a pull request becomes work.
     pub watch: WatchSetup,
 }
 
-/// One place to publish from.
 pub struct Outlet<'a> {
-    /// The worktree.
     pub folder: &'a Path,
-    /// The user's environment.
     pub environment: &'a [(OsString, OsString)],
-    /// Where branches go.
     pub setup: &'a PublishSetup,
     /// How a `pre-push` hook is run that a session could have written.
     pub sandboxed: &'a RunHook<'a>,
@@ -61,19 +50,14 @@ pub struct Outlet<'a> {
     pub stop: watch::Receiver<Stop>,
 }
 
-/// Why a branch was not published.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// It was not pushed.
     #[error(transparent)]
     Push(#[from] PushError),
-    /// The server did not do as it was asked.
     #[error(transparent)]
     Forge(#[from] ForgeError),
-    /// Git did not work.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The task database did not work.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -211,7 +195,6 @@ impl Outlet<'_> {
             && relation(self.folder, tip, &known)? == Relation::Contained)
     }
 
-    /// Opens or updates the pull request of a pushed branch.
     pub fn open(&self, words: &Words, link: Option<&str>) -> Result<Published, ForgeError> {
         let draft = self.setup.drafts.join("pull-request.md");
         let wanted = PullRequest { words, base: &self.setup.base, draft: &draft, link };
@@ -305,7 +288,6 @@ pub(crate) fn published(published: Published, branch: &str) -> Publication {
 }
 
 impl Trouble {
-    /// The result, with the command to type.
     pub fn publication(self, setup: &PublishSetup, branch: &str) -> Publication {
         let why = self.to_string();
         let (remote, branch_word) = (quoted(&setup.remote), quoted(branch));

@@ -10,10 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::project::write_privately;
 use crate::untrusted;
 
-/// What is known of a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PublishRecord {
-    /// The branch.
     pub branch: String,
     /// The last commit of it that the remote accepted; empty where there was none.
     #[serde(default)]
@@ -21,16 +19,13 @@ pub struct PublishRecord {
     /// Where the run took its tasks from: how the task database names the plan; empty for all of it.
     #[serde(default)]
     pub plan: String,
-    /// The branch that its pull request goes to.
     #[serde(default)]
     pub base: String,
     /// What it is for; may be empty.
     #[serde(default)]
     pub goal: String,
-    /// The work left for the next run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
-    /// The review of its pull request so far.
     #[serde(default)]
     pub review: ReviewRecord,
 }
@@ -38,10 +33,8 @@ pub struct PublishRecord {
 /// The work that failed checks and comments of a pull request led to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReviewRecord {
-    /// The pull request.
     #[serde(default)]
     pub number: u64,
-    /// How many rounds it had.
     #[serde(default)]
     pub rounds: u32,
     /// What became work in them.
@@ -72,14 +65,12 @@ impl ReviewRecord {
     }
 }
 
-/// A branch that could not be published.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
     /// Why, as the middle of a sentence.
     pub why: String,
 }
 
-/// The records of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishRecords {
     folder: Option<PathBuf>,
@@ -122,7 +113,6 @@ impl PublishRecords {
         write_privately(&file, &text)
     }
 
-    /// Forgets a branch that is gone.
     pub fn forget(&self, branch: &str) -> io::Result<()> {
         let Some(file) = self.file(branch) else { return Ok(()) };
         match std::fs::remove_file(file) {

@@ -19,14 +19,11 @@ use crate::vcs::upstream::commit_of;
 pub struct WatchSetup {
     /// Whose comments and checks count, besides the server's own CI.
     pub authors: Vec<String>,
-    /// How many rounds a pull request may have.
     pub rounds: u32,
 }
 
-/// The result of watching.
 #[derive(Debug)]
 pub enum Watched {
-    /// There is work.
     Work(Work),
     /// There is nothing to wait for.
     Over(Review),
@@ -38,7 +35,6 @@ impl Watched {
     }
 }
 
-/// What to do about a pull request.
 #[derive(Debug)]
 pub struct Work {
     /// Each finding, with its full text for a session.
@@ -51,7 +47,6 @@ pub struct Work {
 const PAUSES: [u64; 6] = [2, 4, 8, 15, 30, 60];
 
 impl Outlet<'_> {
-    /// Watches the pull request of a branch.
     pub fn watch(&self, branch: &str, number: u64, page: &str, until: Timestamp) -> Watched {
         let failed =
             |why: String| Watched::Over(Review { why, ..Review::blank(ReviewEnd::Failed, page) });

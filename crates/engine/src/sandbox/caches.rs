@@ -99,7 +99,6 @@ const DECIDING: [(&str, &str); 9] = [
     ("gradle", "gradle.properties"),
 ];
 
-/// The caches of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caches {
     folder: PathBuf,
@@ -120,7 +119,6 @@ impl Caches {
         Self { sessions: folder.clone(), folder, root: Some(root.to_owned()) }
     }
 
-    /// Where they are.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -171,7 +169,6 @@ impl Caches {
         std::fs::write(self.nothing(), "")
     }
 
-    /// The folders that tools write in.
     pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
         FOLDERS.iter().map(|name| self.folder.join(name))
     }
@@ -294,7 +291,6 @@ impl Caches {
         self.prepare(home, environment).map(drop)
     }
 
-    /// The environment variables for tools.
     pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
         let one = |(variable, name): &(&str, &str)| {
             (OsString::from(*variable), self.folder.join(name).into_os_string())
@@ -303,7 +299,6 @@ impl Caches {
     }
 }
 
-/// The caches that a folder was seeded with.
 struct Seeded(String);
 
 impl Seeded {

@@ -41,11 +41,9 @@ const LEADS_OUT: [&str; 8] = [
 /// Settings that all sandboxes of a run share.
 #[derive(Debug, Clone)]
 pub struct SandboxConfig {
-    /// The repository.
     pub project: Project,
     /// The user's home, and the one that the system knows of where that is another.
     pub homes: Vec<PathBuf>,
-    /// The environment that the run was started with.
     pub environment: Vec<(OsString, OsString)>,
     /// Where tools write.
     pub caches: Caches,
@@ -59,15 +57,12 @@ pub struct SandboxConfig {
     pub writable: Vec<PathBuf>,
     /// What the user lets sessions read although it is hidden otherwise.
     pub readable: Vec<PathBuf>,
-    /// What is shown of the homes.
     pub home: Home,
     /// Sockets of other programs that the user lets sessions and gates talk to.
     pub sockets: Vec<Bind>,
     /// What everything in a sandbox may use.
     pub limits: Limits,
-    /// What it may reach.
     pub network: Network,
-    /// The agents of the run.
     pub agents: Vec<AgentState>,
 }
 
@@ -261,7 +256,6 @@ impl SandboxConfig {
         self.sockets.iter().any(|socket| socket.to == Path::new(path))
     }
 
-    /// The caches for the tools of a program.
     fn caches_of(&self, sandboxed: &SandboxedCommand) -> Caches {
         match &sandboxed.caches {
             _ if !sandboxed.kind.judges() => self.caches.clone(),
@@ -270,7 +264,6 @@ impl SandboxConfig {
         }
     }
 
-    /// The state of each agent, in a folder.
     fn states(&self, folder: &Path) -> Vec<OwnState> {
         let home = self.homes.first().map(PathBuf::as_path);
         let own = |agent: &AgentState| OwnState::new(*agent, folder, home, &self.environment);
@@ -291,7 +284,6 @@ pub(super) const OF_PROJECT: [&str; 3] = ["skills", "features", "prompts"];
 /// The folder for changed git settings that ralph replaced.
 const FOUND: &str = "box/found";
 
-/// The sandbox of a run.
 #[derive(Debug)]
 pub struct Sandbox {
     pub(super) level: Level,
@@ -306,12 +298,10 @@ impl Sandbox {
         Self { level, config, bwrap, is_root }
     }
 
-    /// The same with another sandbox config.
     pub(super) fn like(&self, config: SandboxConfig) -> Self {
         Self::new(self.level, config, self.bwrap.clone())
     }
 
-    /// Its level.
     pub fn level(&self) -> Level {
         self.level
     }

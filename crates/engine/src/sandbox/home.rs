@@ -33,9 +33,7 @@ const GIT: &str = ".gitconfig";
 pub struct HomeNeeds<'a> {
     /// The user's homes, each by its real name.
     pub homes: &'a [PathBuf],
-    /// The repository.
     pub project: &'a Project,
-    /// The environment of the run.
     pub environment: &'a [(OsString, OsString)],
     /// Where copies are kept.
     pub caches: &'a Caches,
@@ -45,7 +43,6 @@ pub struct HomeNeeds<'a> {
     pub dependencies: &'a [PathBuf],
 }
 
-/// What a sandbox shows of the user's home.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Home {
     emptied: Vec<PathBuf>,

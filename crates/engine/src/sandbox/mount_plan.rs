@@ -25,7 +25,6 @@ pub(super) enum Mount {
 }
 
 impl Mount {
-    /// Where it is.
     pub(super) fn place(&self) -> &Path {
         match self {
             Self::Empty(path) | Self::Scratch(path) | Self::Nothing(path) => path,
@@ -51,7 +50,6 @@ pub struct MountPlan {
 }
 
 impl MountPlan {
-    /// The mount that decides what is at a path.
     fn decides(&self, path: &Path) -> Option<&Mount> {
         self.mounts.iter().rfind(|mount| path.starts_with(mount.place()))
     }
@@ -77,13 +75,11 @@ impl MountPlan {
         self.mounts.push(Mount::Show(bind));
     }
 
-    /// An empty folder to write in.
     pub(super) fn scratch(&mut self, path: &Path) {
         self.writable.push(path.to_owned());
         self.mounts.push(Mount::Scratch(path.to_owned()));
     }
 
-    /// Hides a path, unless it is hidden already.
     pub(super) fn hide(&mut self, path: &Path) {
         self.cover(path, Mount::covers);
     }

@@ -18,17 +18,13 @@ const PREFIX: &str = "ralph-net-";
 /// Paths of sockets are short: not below a `TMPDIR` of the user's.
 const PLACE: &str = "/tmp";
 
-/// What the settings say of the network.
 #[derive(Debug, Clone, Default)]
 pub struct Network {
-    /// What is let through.
     pub policy: Policy,
-    /// The hosts that are listed.
     pub allowed: Vec<Endpoint>,
 }
 
 impl Network {
-    /// The network of the machine.
     pub fn of_machine() -> Self {
         Self { policy: Policy::AllowAll, allowed: vec![] }
     }
@@ -55,7 +51,6 @@ impl Network {
     }
 }
 
-/// Where an agent reaches its model.
 fn endpoints(agent: &AgentState, environment: &[(OsString, OsString)]) -> Vec<Endpoint> {
     let (variable, hosts) = agent.endpoint;
     let set = environment.iter().find(|(name, _)| name == OsStr::new(variable));
@@ -83,7 +78,6 @@ fn of_url(url: &str) -> Option<Endpoint> {
     Some(Endpoint::new(Host::parse(host).ok()?, port))
 }
 
-/// A proxy for one program, and the folder with its socket.
 #[derive(Debug)]
 pub(super) struct NetworkAttachment {
     proxy: Proxy,
@@ -115,7 +109,6 @@ impl NetworkAttachment {
         self.folder.path().join("proxy")
     }
 
-    /// Refused connections, each in a sentence.
     pub(super) fn refusals(&self) -> Vec<String> {
         self.proxy.refusals().into_iter().map(|(_, _, why)| why).collect()
     }

@@ -27,7 +27,6 @@ const FLEETING: &str = "bwrap: Can't ";
 /// What is tried. All but the last must be refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tries {
-    /// A folder in which nothing may be written.
     pub outside: PathBuf,
     /// A file that must not be readable.
     pub secret: PathBuf,
@@ -40,7 +39,6 @@ pub struct Tries {
 }
 
 impl Tries {
-    /// As arguments of ralph.
     pub fn arguments(&self) -> Vec<OsString> {
         vec![
             TRIES.into(),

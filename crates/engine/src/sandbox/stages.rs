@@ -40,14 +40,12 @@ pub struct Limits {
 pub struct Outer {
     /// Files of control groups that it writes its pid into.
     pub groups: Vec<PathBuf>,
-    /// What it becomes.
     pub command: Vec<OsString>,
 }
 
 /// The arguments of the second process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inner {
-    /// Limits of a process.
     pub limits: Limits,
     /// Where the program may write; empty: without Landlock.
     pub writable: Vec<PathBuf>,
@@ -63,12 +61,10 @@ pub struct Inner {
     pub seccomp: bool,
     /// The program belongs to root outside, whatever user it is in the sandbox.
     pub is_root: bool,
-    /// What it becomes.
     pub command: Vec<OsString>,
 }
 
 impl Outer {
-    /// As arguments of ralph.
     pub fn arguments(&self) -> Vec<OsString> {
         let mut all = vec![OUTER.into()];
         for group in &self.groups {
@@ -94,7 +90,6 @@ impl Outer {
 }
 
 impl Inner {
-    /// As arguments of ralph.
     pub fn arguments(&self) -> Vec<OsString> {
         let mut all: Vec<OsString> = vec![INNER.into()];
         let mut say = |name: &str, value: OsString| all.extend([name.into(), value]);

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use crate::ports::Bind;
 use crate::project::{write_privately, write_through};
 
-/// The longest login file.
 const LONGEST: u64 = 256 << 10;
 
 /// What an agent keeps in the user's home.
@@ -35,9 +34,7 @@ pub struct AgentState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OwnState {
     what: AgentState,
-    /// The user's folder.
     real: PathBuf,
-    /// The sessions' folder.
     own: PathBuf,
 }
 
@@ -74,7 +71,6 @@ impl OwnState {
         Ok(())
     }
 
-    /// Copies a renewed login back.
     pub(super) fn take_back(&self) -> io::Result<()> {
         for name in self.what.logins {
             let (real, own) = (self.real.join(name), self.own.join(name));
@@ -101,7 +97,6 @@ impl OwnState {
         logins.chain(beside)
     }
 
-    /// What a sandbox shows.
     pub(super) fn binds(&self) -> Vec<Bind> {
         let mut all = vec![Bind::writable(&self.own)];
         let settings = self.what.settings.iter().map(|name| (self.real.join(name), name));
@@ -110,7 +105,6 @@ impl OwnState {
         all
     }
 
-    /// The environment variable for the agent.
     pub(super) fn environment(&self) -> (OsString, OsString) {
         (self.what.variable.into(), self.own.clone().into_os_string())
     }

@@ -16,38 +16,25 @@ use super::protocol::{
 /// An answer may take as long as the store is locked by others, and then some.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(90);
 
-/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No run listens at this path.
     #[error("no run answers at {}", .0.display())]
     NobodyThere(PathBuf),
-    /// The request does not fit.
     #[error("the request has {0} bytes, more than the {MAX_LINE} that a session may send")]
     TooLong(usize),
     /// It was understood and refused.
     #[error("{0}")]
     Refused(String),
-    /// The answer is invalid.
     #[error("ralph does not understand the answer: {0}")]
     Nonsense(String),
-    /// The connection broke, or nothing came.
     #[error("{}: {source}", path.display())]
-    Broken {
-        /// The socket.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
+    Broken { path: PathBuf, source: io::Error },
 }
 
-/// Makes a call from inside a session.
 pub fn call(socket: &Path, call: &Call) -> Result<Reply, ClientError> {
     answer(send(socket, call)?, socket)
 }
 
-/// Sends a control to a running loop.
 pub fn control(socket: &Path, control: &Control) -> Result<(), ClientError> {
     let line = ControlLine { control: Some(control.clone()), ..line() };
     accepted(answer(send(socket, &line)?, socket)?).map(|_| ())

@@ -33,7 +33,6 @@ pub trait SessionRequestHandler: Send + Sync {
     fn answer(&self, identity: &SessionIdentity, call: &Call) -> Reply;
 }
 
-/// The identity of one session.
 #[derive(Debug, Clone)]
 pub struct SessionIdentity {
     /// The id that its claims are made under.
@@ -51,7 +50,6 @@ pub struct SessionIdentity {
     pub adds: Option<Adds>,
 }
 
-/// What a session may add to the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adds {
     /// The feature that all of it belongs to, where the run is for one.
@@ -73,9 +71,7 @@ struct Ledger {
     notes: Vec<String>,
     /// How long the notes were, before they were cut.
     noted: usize,
-    /// The tasks that it proposes, where it may.
     proposals: Option<Proposals>,
-    /// The tasks that it added to the plan.
     added: Vec<TaskId>,
     closed: bool,
 }
@@ -96,7 +92,6 @@ impl Requests {
         Self(Arc::new(Mutex::new(ledger)), Arc::default())
     }
 
-    /// What the session proposes; `None` where it may not.
     pub fn proposals(&self) -> Option<Proposals> {
         self.ledger().proposals.clone()
     }
@@ -136,7 +131,6 @@ impl Requests {
         Some(added)
     }
 
-    /// The tasks that it added to the plan.
     pub fn added(&self) -> Vec<TaskId> {
         self.ledger().added.clone()
     }
@@ -186,7 +180,6 @@ impl Requests {
         ledger.notes.len() < NOTES && ledger.noted < NOTES_TEXT
     }
 
-    /// Remembers a note for the report of the session.
     pub fn note(&self, text: &str) {
         let mut ledger = self.ledger();
         ledger.noted = ledger.noted.saturating_add(text.len());
@@ -195,7 +188,6 @@ impl Requests {
         }
     }
 
-    /// What is recorded about a task.
     pub fn of(&self, task: &TaskId) -> Option<RequestedOutcome> {
         let ledger = self.ledger();
         ledger.requests.iter().find(|known| known.task == *task).map(|known| known.outcome.clone())
@@ -251,7 +243,6 @@ impl SessionSocket {
         Ok(Self { folder, path, script, identity, _server: server })
     }
 
-    /// The socket.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -266,12 +257,10 @@ impl SessionSocket {
         &self.script
     }
 
-    /// The identity of the session.
     pub fn identity(&self) -> &SessionIdentity {
         &self.identity
     }
 
-    /// What was asked for.
     pub fn requests(&self) -> &Requests {
         &self.identity.requests
     }

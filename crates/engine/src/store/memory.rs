@@ -14,11 +14,9 @@ use super::rules::RuleStore;
 use super::table::{Attempts, Durability, State, Table};
 use crate::ports::{Filter, Result, Scope};
 
-/// A store that ends with the process.
 pub type MemoryStore = RuleStore<MemoryTable>;
 
 impl MemoryStore {
-    /// An empty store.
     pub fn new() -> Self {
         Self::over(MemoryTable::default())
     }
@@ -50,7 +48,6 @@ struct Contents {
     questions: Vec<Question>,
 }
 
-/// The rows of a [`MemoryStore`].
 #[derive(Default)]
 pub struct MemoryTable {
     now: Contents,

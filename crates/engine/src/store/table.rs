@@ -48,7 +48,6 @@ impl State {
     }
 }
 
-/// Which attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempts<K> {
     /// Those on a task.

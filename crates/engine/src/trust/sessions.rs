@@ -22,10 +22,8 @@ pub type FoundCommand = Arc<dyn Fn(&Path) -> Option<String> + Send + Sync>;
 /// The templates that count where no setting names another.
 const TEMPLATES: [&str; 2] = ["PROMPT_build.md", "PROMPT_plan.md"];
 
-/// The deciding files of a run.
 #[derive(Clone)]
 pub struct Deciding {
-    /// The ledger.
     pub trust: Trust,
     /// The worktree that settings, prompts and gates are read from.
     pub home: PathBuf,
@@ -43,7 +41,6 @@ impl fmt::Debug for Deciding {
     }
 }
 
-/// The deciding files when a session began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionWatch {
     places: Vec<(PathBuf, BTreeMap<String, String>)>,
@@ -141,7 +138,6 @@ impl Deciding {
         })
     }
 
-    /// Records what the session changed so far: the files that wait for you now.
     pub fn session_wrote(&self, watch: &SessionWatch) -> io::Result<Vec<String>> {
         // Mostly nothing: then the ledger is neither locked nor read.
         let mut changed = Vec::new();

@@ -128,7 +128,6 @@ fn outside(folder: &OwnedFd, name: &OsString) -> Option<Outside> {
     Some((found.st_ino, found.st_size, moments))
 }
 
-/// The content; `None` for a file that is larger than `most`.
 fn content(folder: &OwnedFd, name: &OsString, most: u64) -> io::Result<Option<Content>> {
     let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode) {

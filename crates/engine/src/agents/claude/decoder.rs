@@ -27,12 +27,10 @@ const LOGIN_RETRIES: u32 = 2;
 /// The model that error messages of the CLI itself name.
 const NO_MODEL: &str = "<synthetic>";
 
-/// The reader. See [`Decoder`].
 #[derive(Debug, Default)]
 pub(super) struct ClaudeDecoder {
     /// The text of messages is not needed.
     unheard: bool,
-    /// Lines that were events.
     events: u64,
     /// Of these, such as this version does not know.
     unknown: u64,
@@ -40,7 +38,6 @@ pub(super) struct ClaudeDecoder {
     strange: u64,
     /// Lines that were neither.
     unreadable: u64,
-    /// Lines that were too long.
     cut: u64,
     /// What was printed, as long as there was no event.
     printed: Tail,
@@ -103,7 +100,6 @@ impl Decoder for ClaudeDecoder {
 }
 
 impl ClaudeDecoder {
-    /// A line of any kind.
     pub(super) fn leniently(
         &mut self,
         line: &[u8],

@@ -20,7 +20,6 @@ pub(super) struct ApiError {
 }
 
 impl ApiError {
-    /// The error that a line reports.
     pub(super) fn of(line: &StreamLine<'_>) -> Self {
         let names = [line.error, line.api_error, line.api_error_type];
         let names = names.into_iter().filter_map(|name| text(name).map(Cow::into_owned));
@@ -34,7 +33,6 @@ impl ApiError {
     }
 }
 
-/// The last words of a session.
 #[derive(Debug, Clone)]
 pub(super) struct Outcome {
     is_error: bool,
@@ -77,7 +75,6 @@ impl Outcome {
         }
     }
 
-    /// For users: what went wrong.
     pub(super) fn sentence(&self) -> String {
         match self.text.trim() {
             "" => format!("the session ended with {}", self.subtype),
@@ -93,7 +90,6 @@ enum Mark {
     Terminal(&'static str),
     /// The CLI's or the API's name of the error.
     Name(&'static str),
-    /// HTTP statuses from, to.
     Status(u16, u16),
 }
 
@@ -134,7 +130,6 @@ const CLASSES: &[(Mark, EndClass)] = &[
     (Mark::Name("server_error"), EndClass::Overload),
 ];
 
-/// What else the session reported about limits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Limits {
     /// Since the last answer of the model the CLI tried again by itself.

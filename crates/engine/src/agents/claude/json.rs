@@ -9,7 +9,6 @@ use std::borrow::Cow;
 /// Nesting beyond this is refused.
 const DEEPEST: u32 = 100;
 
-/// A place in a text.
 pub(super) struct Cursor<'a> {
     text: &'a str,
     at: usize,
@@ -51,7 +50,6 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes()[self.at..].starts_with(word.as_bytes()).then(|| self.at += word.len())
     }
 
-    /// Nothing follows.
     pub(super) fn end(&mut self) -> Option<()> {
         self.peek().is_none().then_some(())
     }
@@ -120,7 +118,6 @@ impl<'a> Cursor<'a> {
         Some(&self.text[from..self.at])
     }
 
-    /// Takes a string.
     pub(super) fn string(&mut self) -> Option<Quoted<'a>> {
         self.take(b'"')?;
         let from = self.at;

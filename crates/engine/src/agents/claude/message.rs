@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 use super::json::{Cursor, Quoted};
 use super::stream_line::{Raw, StreamLine, Tokens, get, text, tokens};
 
-/// A message.
 #[derive(Debug, Default)]
 pub(super) struct Message<'a> {
     /// Several lines can be of one message.
@@ -23,7 +22,6 @@ pub(super) struct Message<'a> {
     others: Vec<Part<'a>>,
 }
 
-/// A part of a message.
 #[derive(Debug)]
 pub(super) enum Part<'a> {
     Text(Words<'a>),
@@ -40,7 +38,6 @@ pub(super) enum Words<'a> {
     Quoted(Quoted<'a>),
 }
 
-/// What a tool is called with.
 #[derive(Debug)]
 pub(super) enum Input<'a> {
     Known(Cow<'a, str>),
@@ -77,7 +74,6 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Who a message is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
     Assistant,
@@ -226,7 +222,6 @@ fn main_argument(object: &str) -> Option<Cow<'_, str>> {
     best
 }
 
-/// The texts among the blocks that a tool gave back.
 fn texts<'a>(cursor: &mut Cursor<'a>) -> Option<Words<'a>> {
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
     cursor.array(|cursor| {
@@ -358,7 +353,6 @@ fn tool_input<'a>(raw: Raw<'a>) -> Cow<'a, str> {
     parsed_main_argument(raw).unwrap_or(Cow::Borrowed(raw))
 }
 
-/// The most telling argument.
 fn parsed_main_argument(raw: &str) -> Option<Cow<'_, str>> {
     let input: ToolInput<'_> = serde_json::from_str(raw).ok()?;
     let fields = [

@@ -16,7 +16,6 @@ use crate::agents::micro_usd;
 /// A field that was not looked into yet.
 pub(super) type Raw<'a> = Option<&'a RawValue>;
 
-/// The value of a field, if it is there and of this type.
 pub(super) fn get<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
     serde_json::from_str(raw?.get()).ok()
 }
@@ -25,12 +24,10 @@ pub(super) fn get<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
 #[derive(Debug, Deserialize)]
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
-/// The text of a field.
 pub(super) fn text<'a>(raw: Raw<'a>) -> Option<Cow<'a, str>> {
     get::<Text<'a>>(raw).map(|text| text.0)
 }
 
-/// A line of any kind.
 #[derive(Debug, Deserialize)]
 pub(super) struct StreamLine<'a> {
     #[serde(rename = "type", borrow)]
@@ -187,7 +184,6 @@ impl From<Tokens> for Usage {
     }
 }
 
-/// The tokens of one request.
 pub(super) fn tokens(usage: Raw<'_>) -> Usage {
     get::<Tokens>(usage).unwrap_or_default().into()
 }

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-/// The file of a cassette.
 pub(super) fn path_of(cassette: &Path) -> PathBuf {
     let mut name = OsString::from(cassette);
     name.push(".cursor");

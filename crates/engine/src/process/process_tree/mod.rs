@@ -37,7 +37,6 @@ pub(super) type ProcessId = (Pid, u64);
 pub(super) enum News {
     /// The program itself has ended; others of its process tree may live.
     ProgramEnded(ExitStatus),
-    /// No process is left.
     AllGone,
     /// The subreaper was killed: from now on ralph has to search for the processes.
     #[cfg(target_os = "linux")]

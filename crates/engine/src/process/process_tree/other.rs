@@ -76,7 +76,6 @@ impl ProcessTree {
         News::AllGone
     }
 
-    /// No process is left.
     pub(in crate::process) fn is_gone(&self) -> bool {
         self.gone
     }

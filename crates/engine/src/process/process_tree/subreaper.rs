@@ -193,7 +193,6 @@ impl Drop for Subreaper {
 }
 
 impl Ground {
-    /// The upper end of a stack.
     fn stack(&self, number: usize) -> *mut c_void {
         // SAFETY: there are two of them.
         unsafe { self.stacks.cast::<u128>().add(number * STACK).cast() }
@@ -238,7 +237,6 @@ pub(super) fn wait_for_end(subreaper: Pid, program: Pid) -> io::Result<()> {
     Ok(())
 }
 
-/// The subreaper.
 extern "C" fn enter(ground: *mut c_void) -> c_int {
     // SAFETY: `Subreaper` keeps it for as long as this process lives.
     let ground = unsafe { &*ground.cast::<Ground>() };
@@ -286,7 +284,6 @@ fn begin(ground: &Ground) -> Result<c_int, Errno> {
     Ok(program)
 }
 
-/// In the child of the subreaper.
 extern "C" fn become_program(ground: *mut c_void) -> c_int {
     // SAFETY: the subreaper has it, and waits.
     let ground = unsafe { &*ground.cast::<Ground>() };
@@ -342,7 +339,6 @@ fn exec(ground: &Ground) -> Result<Infallible, Errno> {
     Err(refused)
 }
 
-/// What the last call of the C library said.
 fn last_error() -> Errno {
     Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

@@ -97,7 +97,6 @@ pub fn variables(port: u16) -> Vec<(&'static str, String)> {
 }
 
 impl Bridge {
-    /// The port of the proxy in the sandbox.
     pub fn port(&self) -> u16 {
         self.port
     }

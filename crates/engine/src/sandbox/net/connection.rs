@@ -40,7 +40,6 @@ enum Language {
     Socks,
 }
 
-/// The answer to a refused client.
 type Refusal = Vec<u8>;
 
 /// Serves a client to its end. Errors go to the client.
@@ -263,7 +262,6 @@ pub(super) struct Incoming<S> {
     buffer: Vec<u8>,
 }
 
-/// Why there is no head.
 #[derive(Debug)]
 pub(super) enum NoHead {
     TooLong,
@@ -275,7 +273,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Incoming<S> {
         Self { stream, buffer: vec![] }
     }
 
-    /// Waits for more.
     async fn more(&mut self) -> io::Result<()> {
         match self.stream.read_buf(&mut self.buffer).await? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),

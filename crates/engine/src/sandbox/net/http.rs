@@ -38,7 +38,6 @@ pub(super) enum Body {
     Chunked,
 }
 
-/// Why a header is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(super) enum Malformed {
     #[error("this is a proxy, but the request is not a proxy request")]
@@ -210,7 +209,6 @@ pub(super) fn connect_to(port: u16) -> String {
     format!("CONNECT localhost:{port} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n")
 }
 
-/// Whether the head of an answer opens the tunnel.
 pub(super) fn is_open(head: &[u8]) -> bool {
     head.starts_with(b"HTTP/1.1 200 ")
 }

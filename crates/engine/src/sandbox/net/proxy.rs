@@ -109,7 +109,6 @@ impl Proxy {
         Self::start_with(rules, socket, resolver, Limits::default())
     }
 
-    /// The same with other limits.
     pub fn start_with(
         rules: Rules,
         socket: &Path,

@@ -14,18 +14,15 @@ use tokio::sync::Semaphore;
 use crate::host::host;
 use crate::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 
-/// The program.
 const PROGRAM: &str = "getent";
 /// How long a look-up may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Between asking the program to end and killing it.
 const GRACE: Duration = Duration::from_secs(1);
-/// Look-ups at once: each is a process.
 const AT_ONCE: usize = 8;
 /// The most addresses that are taken from an answer.
 const MOST: usize = 16;
 
-/// The result of a look-up.
 pub type Addresses<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
 /// Resolves names. Asked once for each connection; the answer is checked and then dialed, so a later answer

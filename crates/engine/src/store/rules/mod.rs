@@ -433,7 +433,6 @@ impl<T: Table> Store for RuleStore<T> {
     }
 }
 
-/// A refusal that names the line of a plan.
 fn at_line(line: usize, refusal: Refusal) -> StoreError {
     StoreError::Plan { line, refusal }
 }

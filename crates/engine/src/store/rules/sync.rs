@@ -16,7 +16,6 @@ use super::editing::apply_fields;
 use super::{Change, State, Table, at_line};
 use crate::ports::{DeleteWhich, Result, StoreError, SyncMode, SyncReport};
 
-/// The tasks that were here before.
 struct Existing<K> {
     tasks: HashMap<TaskId, (K, Task)>,
     /// Whether these are all, or only those that the plan names.
@@ -49,20 +48,19 @@ impl<K> SyncRow<'_, K> {
     }
 }
 
-/// What happened to a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// Done before: untouched.
     Skipped,
     /// New; its unfinished blockers are counted already.
     New,
-    /// Deleted before, and recreated.
     Revived,
     /// Here before, and whether a field changed.
-    Kept { changed: bool },
+    Kept {
+        changed: bool,
+    },
 }
 
-/// A line and its row.
 type Written<K> = (K, Fate);
 
 /// What the edges of a plan came to.

@@ -83,7 +83,6 @@ const END: &str = "\n--\n";
 /// A table, an index, or what does not belong there.
 #[derive(Debug, PartialEq, Eq)]
 struct Entry {
-    /// Its kind and name.
     name: String,
     table: String,
     sql: Option<String>,

@@ -181,7 +181,6 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
     Ok(Opened { connection, guard: Some(guard) })
 }
 
-/// Opens for reading; `None` when there is no database.
 pub(super) fn reader(path: &Path) -> Result<Option<Opened>> {
     check_files(path)?;
     if !path.exists() {

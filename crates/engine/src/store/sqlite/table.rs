@@ -23,7 +23,6 @@ use super::scope::{EXPIRED, READY, ready_index, scope_condition, scoped};
 use crate::ports::{Filter, Result, Scope, StoreError};
 use crate::store::table::{Attempts, Durability, State, Table};
 
-/// The rows of a [`super::SqliteStore`].
 pub struct SqliteTable {
     // Closed before the guard is dropped: fields drop in order.
     connection: Connection,
