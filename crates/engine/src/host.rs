@@ -105,11 +105,6 @@ impl Host {
         all.iter().map(cleaned).collect()
     }
 
-    /// Whether a file is in the repository or one of its worktrees, or is reached through them.
-    pub fn is_of_repository(&self, file: &Path) -> bool {
-        self.ground.holds(file)
-    }
-
     /// Git, being put together: `vcs::git` is the only caller.
     pub(crate) fn git(&self) -> Command {
         self.command(&self.git)
@@ -331,7 +326,7 @@ mod tests {
         }
         // Started in the worktree, the main checkout counts as well.
         let inside = Project::find(&world.at("trees/a")).unwrap();
-        assert!(Host::new(None, Some(&inside)).is_of_repository(&world.at("repo/bin/git")));
+        assert!(Host::new(None, Some(&inside)).ground.holds(&world.at("repo/bin/git")));
     }
 
     #[test]

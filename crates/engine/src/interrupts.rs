@@ -3,11 +3,9 @@
 //! started, so none is lost between two runs. A hangup that the caller ignores, as `nohup` does, stays ignored.
 #![expect(unsafe_code, reason = "no crate says which signals the caller ignores")]
 
-use std::ffi::c_int;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind};
 use tokio::sync::watch;
 
@@ -87,7 +85,7 @@ fn start(counter: watch::Sender<Heard>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut interrupt, mut terminate, mut hangup) = {
         let _inside = runtime.enter();
-        let hangup = match is_ignored(Signal::HUP) {
+        let hangup = match is_ignored(libc::SIGHUP) {
             true => None,
             false => Some(unix::signal(SignalKind::hangup())?),
         };
@@ -114,19 +112,13 @@ fn start(counter: watch::Sender<Heard>) -> io::Result<()> {
     Ok(())
 }
 
-unsafe extern "C" {
-    fn signal(number: c_int, handler: usize) -> usize;
-}
-
-const SIG_IGN: usize = 1;
-
 /// Whether the process ignores a signal. Call it before anything else handles the signal.
-fn is_ignored(which: Signal) -> bool {
+fn is_ignored(which: libc::c_int) -> bool {
     // SAFETY: ignoring needs no handler, and the second call restores what the first one replaced.
     unsafe {
-        let before = signal(which.as_raw(), SIG_IGN);
-        before == SIG_IGN || {
-            signal(which.as_raw(), before);
+        let before = libc::signal(which, libc::SIG_IGN);
+        before == libc::SIG_IGN || {
+            libc::signal(which, before);
             false
         }
     }
@@ -159,11 +151,11 @@ mod tests {
 
     #[test]
     fn a_signal_is_asked_about_without_changing_it() {
-        let which = Signal::WINCH;
+        let which = libc::SIGWINCH;
         assert!(!is_ignored(which));
         assert!(!is_ignored(which), "asking changed it");
         // SAFETY: ignoring needs no handler.
-        unsafe { signal(which.as_raw(), SIG_IGN) };
+        unsafe { libc::signal(which, libc::SIG_IGN) };
         assert!(is_ignored(which) && is_ignored(which));
     }
 }

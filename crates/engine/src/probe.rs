@@ -44,38 +44,6 @@ pub fn run(
     environment: &[(OsString, OsString)],
     timeout: Duration,
 ) -> Probe {
-    run_until(program, arguments, folder, environment, timeout, wait_for_stop_signal())
-}
-
-/// The same, but it continues when ralph is asked to stop.
-pub fn run_to_end(
-    program: &Path,
-    arguments: &[&str],
-    folder: &Path,
-    environment: &[(OsString, OsString)],
-    timeout: Duration,
-) -> Probe {
-    run_until(program, arguments, folder, environment, timeout, std::future::pending())
-}
-
-/// The same for a command that is put together already.
-pub(crate) fn run_spec(spec: &CommandSpec, timeout: Duration) -> Probe {
-    run_spec_until(spec, timeout, wait_for_stop_signal())
-}
-
-/// The same, but it continues when ralph is asked to stop.
-pub(crate) fn finish(spec: &CommandSpec, timeout: Duration) -> Probe {
-    run_spec_until(spec, timeout, std::future::pending())
-}
-
-fn run_until(
-    program: &Path,
-    arguments: &[&str],
-    folder: &Path,
-    environment: &[(OsString, OsString)],
-    timeout: Duration,
-    stop_requested: impl Future<Output = ()> + Send + 'static,
-) -> Probe {
     let spec = CommandSpec {
         program: program.into(),
         args: arguments.iter().map(Into::into).collect(),
@@ -83,10 +51,20 @@ fn run_until(
         env: environment.to_vec(),
         stdin: vec![],
     };
-    run_spec_until(&spec, timeout, stop_requested)
+    run_spec(&spec, timeout)
 }
 
-fn run_spec_until(
+/// The same for a command that is put together already.
+pub(crate) fn run_spec(spec: &CommandSpec, timeout: Duration) -> Probe {
+    run_until(spec, timeout, wait_for_stop_signal())
+}
+
+/// The same, but it continues when ralph is asked to stop.
+pub(crate) fn finish(spec: &CommandSpec, timeout: Duration) -> Probe {
+    run_until(spec, timeout, std::future::pending())
+}
+
+fn run_until(
     spec: &CommandSpec,
     timeout: Duration,
     stop_requested: impl Future<Output = ()> + Send + 'static,
@@ -106,13 +84,7 @@ async fn attend(
     timeout: Duration,
     stop_requested: impl Future<Output = ()> + Send + 'static,
 ) -> Probe {
-    let patience = Watch {
-        timeout: Some(timeout),
-        silence: None,
-        after_result: None,
-        grace: GRACE,
-        ..Watch::default()
-    };
+    let patience = Watch { grace: GRACE, ..Watch::timeout(timeout) };
     let (stop, stopped) = watch::channel(Stop::Go);
     let stop_requested = tokio::spawn(async move {
         stop_requested.await;

@@ -128,11 +128,9 @@ impl Project {
         }
         let path = self.ralph_dir().join("state.toml");
         let foreign = |reason: String| ProjectError::Foreign { path: path.clone(), reason };
-        let text = match untrusted::read_own(&path, untrusted::SMALL) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(foreign(error.to_string())),
-        };
+        let read = untrusted::if_there(untrusted::read_own(&path, untrusted::SMALL));
+        let Some(bytes) = read.map_err(|error| foreign(error.to_string()))? else { return Ok(()) };
+        let text = String::from_utf8_lossy(&bytes);
         let table: toml::Table = text.parse().map_err(|_| foreign("it is not TOML".to_owned()))?;
         match table.get("iteration") {
             Some(toml::Value::Integer(_)) => Ok(()),
@@ -203,11 +201,8 @@ impl Project {
 
     fn excluded(&self) -> Result<Excluded, ProjectError> {
         let path = self.git_dir.join("info").join("exclude");
-        let text = match untrusted::read_named(None, &path, untrusted::DOCUMENT) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(source) => return Err(io_error(&path, source)),
-        };
+        let read = untrusted::if_there(untrusted::read_named(None, &path, untrusted::DOCUMENT));
+        let text = read.map_err(|source| io_error(&path, source))?.unwrap_or_default();
         let lines = OWN_LINES.into_iter().map(str::as_bytes);
         let missing = lines.filter(|line| !has_line(&text, line)).collect();
         Ok(Excluded { path, text, missing })
@@ -236,6 +231,11 @@ const MODE: u32 = 0o644;
 
 fn is_newline(byte: &u8) -> bool {
     *byte == b'\n'
+}
+
+/// A folder itself, and not a link to one.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
 /// A path without `.` and `..`, without looking at the disk. `..` at the top is ignored.

@@ -127,11 +127,9 @@ impl Template {
     }
 
     fn loaded(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<Self>, TemplateError> {
-        let bytes = match read {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(TemplateError::Unreadable { path: path.to_owned(), source }),
-        };
+        let read = untrusted::if_there(read)
+            .map_err(|source| TemplateError::Unreadable { path: path.to_owned(), source })?;
+        let Some(bytes) = read else { return Ok(None) };
         match String::from_utf8(bytes) {
             Ok(text) => Self::new(path, text).map(Some),
             Err(error) => {
@@ -233,35 +231,23 @@ fn rendered(
     Ok(page.text())
 }
 
-fn values(variables: &Variables, parts: &Parts) -> BTreeMap<&'static str, Value> {
-    let Variables {
-        rules,
-        mode,
-        iteration,
-        task_id,
-        task_title,
-        feature,
-        plan_file,
-        specs_dir,
-        test_command,
-        peek,
-    } = variables;
+fn values(given: &Variables, parts: &Parts) -> BTreeMap<&'static str, Value> {
     let text = |text: &str| Value::from(text);
     BTreeMap::from([
-        ("feature", text(feature)),
-        ("iteration", Value::from(*iteration)),
+        ("feature", text(&given.feature)),
+        ("iteration", Value::from(given.iteration)),
         ("learning", text(parts.learning)),
-        ("mode", text(mode)),
-        ("peek", text(peek)),
-        ("plan_file", text(plan_file)),
-        ("rules", text(if rules.is_empty() { RULES } else { rules })),
+        ("mode", text(&given.mode)),
+        ("peek", text(&given.peek)),
+        ("plan_file", text(&given.plan_file)),
+        ("rules", text(if given.rules.is_empty() { RULES } else { &given.rules })),
         ("signals", text(parts.signals)),
         ("skills", text(&parts.skills)),
-        ("specs_dir", text(specs_dir)),
+        ("specs_dir", text(&given.specs_dir)),
         ("task", text(&parts.task)),
-        ("task_id", text(task_id)),
-        ("task_title", text(task_title)),
-        ("test_command", text(test_command)),
+        ("task_id", text(&given.task_id)),
+        ("task_title", text(&given.task_title)),
+        ("test_command", text(&given.test_command)),
     ])
 }
 

@@ -66,13 +66,17 @@ pub fn read_start(root: &Path, path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// The same as text; `None` if there is no such file.
 pub fn read_text(root: &Path, path: &Path, most: u64) -> io::Result<Option<String>> {
-    let bytes = match read(root, path, most) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(bytes) = if_there(read(root, path, most))? else { return Ok(None) };
     let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text");
     String::from_utf8(bytes).map(Some).map_err(not_text)
+}
+
+/// `None` where there is no such file.
+pub(crate) fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        done => done.map(Some),
+    }
 }
 
 /// Reads a file that the user named, on the command line or in the user's own settings. In the worktree

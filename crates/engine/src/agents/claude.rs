@@ -15,7 +15,6 @@
 
 mod decoder;
 mod ends;
-mod json;
 mod message;
 mod stream_line;
 #[cfg(test)]
@@ -23,7 +22,7 @@ mod tests;
 
 use std::path::Path;
 
-use super::{Agent, Decoder, Permissions, PromptBy, SessionSpec, Written, set, set_default};
+use super::{Agent, Decoder, Permissions, PromptBy, SessionSpec, Written, set};
 use crate::process::CommandSpec;
 use crate::sandbox::AgentState;
 
@@ -106,7 +105,9 @@ impl Agent for Claude {
         set(&mut env, "DISABLE_AUTOUPDATER", "1");
         // A background task keeps the process alive after its result, and starts another turn.
         set(&mut env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
-        set_default(&mut env, "CLAUDE_CODE_MAX_RETRIES", MAX_RETRIES);
+        if !env.iter().any(|(name, _)| name == "CLAUDE_CODE_MAX_RETRIES") {
+            set(&mut env, "CLAUDE_CODE_MAX_RETRIES", MAX_RETRIES);
+        }
         if !matches!(spec.permissions, Permissions::Tools(_)) {
             // Without it the CLI refuses to skip permissions as root.
             set(&mut env, "IS_SANDBOX", "1");

@@ -138,12 +138,6 @@ pub(crate) fn set(environment: &mut Vec<(OsString, OsString)>, name: &str, value
     environment.push((name.into(), value.into()));
 }
 
-fn set_default(environment: &mut Vec<(OsString, OsString)>, name: &str, value: &str) {
-    if !environment.iter().any(|(known, _)| known == name) {
-        environment.push((name.into(), value.into()));
-    }
-}
-
 fn micro_usd(dollars: f64) -> Option<u64> {
     (dollars.is_finite() && dollars >= 0.0).then(|| (dollars * 1e6).round() as u64)
 }

@@ -24,12 +24,9 @@ use super::unfinished::unfinished;
 use super::{Agent, Decoder, PromptBy, SessionSpec};
 use crate::process::{CommandSpec, LineEffect};
 
-/// The command of ralph that plays.
-/// The file that says which session of a cassette comes next.
-pub fn cursor_of(cassette: &std::path::Path) -> std::path::PathBuf {
-    cursor::path_of(cassette)
-}
+pub use cursor::path_of as cursor_of;
 
+/// The hidden command of ralph that plays.
 pub const COMMAND: &str = "__script-agent";
 
 #[derive(Debug, Clone, Copy)]

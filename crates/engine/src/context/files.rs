@@ -63,12 +63,9 @@ impl FeatureTexts {
 }
 
 fn document(project: &Project, path: &Path) -> Result<Option<Document>, ContextError> {
-    let unreadable = |source| ContextError::Unreadable { path: path.to_owned(), source };
-    let bytes = match untrusted::read(&project.root, path, untrusted::DOCUMENT) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(error)),
-    };
+    let read = untrusted::if_there(untrusted::read(&project.root, path, untrusted::DOCUMENT))
+        .map_err(|source| ContextError::Unreadable { path: path.to_owned(), source })?;
+    let Some(bytes) = read else { return Ok(None) };
     let shown = path.strip_prefix(&project.root).unwrap_or(path);
     Ok(Some(Document {
         path: shown.display().to_string(),

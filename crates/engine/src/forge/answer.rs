@@ -97,7 +97,7 @@ impl Answer {
                     self.header("link").is_some_and(|link| link.contains("rel=\"next\""));
                 Ok(Reply { body: self.body, has_more })
             }
-            _ => Err(self.refusal(about, about.address.host.clone())),
+            _ => Err(self.refusal(about)),
         }
     }
 
@@ -106,12 +106,13 @@ impl Answer {
         match (self.status, self.header("location")) {
             (200..=299, _) => Ok(Log::Text(self.text)),
             (301 | 302 | 303 | 307 | 308, Some(place)) => Ok(Log::Elsewhere(place.to_owned())),
-            _ => Err(self.refusal(about, about.address.host.clone())),
+            _ => Err(self.refusal(about)),
         }
     }
 
-    fn refusal(&self, about: &About<'_>, host: String) -> ForgeError {
-        let (repo, status) = (about.address.to_string(), self.status);
+    fn refusal(&self, about: &About<'_>) -> ForgeError {
+        let (host, repo) = (about.address.host.clone(), about.address.to_string());
+        let status = self.status;
         match status {
             300..=399 => ForgeError::Moved { host, repo },
             401 => ForgeError::Unauthorized { host, remedy: about.remedy.clone() },

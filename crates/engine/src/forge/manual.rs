@@ -1,6 +1,7 @@
 //! The command or link for the user where ralph has no transport to the server.
 
 use ralph_core::forge::{Address, ForgeKind, Route};
+use ralph_core::shell::quoted;
 
 use crate::ports::{ForgeError, ManualSteps, PullRequest};
 use crate::project::write_privately;
@@ -43,15 +44,6 @@ pub(super) fn pushed(
         page: page.unwrap_or_default(),
         draft: draft.to_owned(),
     })
-}
-
-/// A word as a shell reads it.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+".contains(c);
-    match word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 #[cfg(test)]

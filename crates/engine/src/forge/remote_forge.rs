@@ -62,7 +62,7 @@ impl ForgeContext {
 /// The server of a remote, by the first transport that works.
 #[derive(Debug)]
 pub struct RemoteForge {
-    place: ForgeContext,
+    pub(super) place: ForgeContext,
     push_remote: String,
     pr_remote: String,
 }
@@ -88,8 +88,19 @@ impl RemoteForge {
         Self { place, push_remote, pr_remote }
     }
 
-    pub(super) const fn place(&self) -> &ForgeContext {
-        &self.place
+    fn errand<'a>(
+        &'a self,
+        route: &'a Route,
+        transport: &'a Transport,
+        branch: &'a str,
+        base: &'a str,
+    ) -> Errand<'a> {
+        Errand {
+            place: &self.place,
+            transport,
+            route,
+            about: About::of(route, transport, branch, base),
+        }
     }
 
     /// The repository of a remote, after the user's git URL rewrites.
@@ -205,34 +216,25 @@ fn local(what: &str, message: &str) -> ForgeError {
 impl Forge for RemoteForge {
     fn survey(&self, branch: &str) -> Result<Survey, ForgeError> {
         let (route, transport) = match self.destination()? {
+            Destination::Known(_, Transport::None(why)) => return Ok(Survey::Unasked { why }),
             Destination::Known(route, transport) => (route, transport),
             Destination::Plain(address) => {
                 return Ok(Survey::Unasked { why: manual::unknown(&address) });
             }
         };
-        if let Transport::None(why) = transport {
-            return Ok(Survey::Unasked { why });
-        }
-        let about = About::of(&route, &transport, branch, "");
-        let errand = Errand { place: &self.place, transport: &transport, route: &route, about };
-        let pulls = errand.list()?;
+        let pulls = self.errand(&route, &transport, branch, "").list()?;
         let head_refs = pulls.iter().map(|pull| route.head_ref(pull.number)).collect();
         Ok(Survey::Asked { pulls, head_refs })
     }
 
     fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError> {
+        let by_hand = |why, route| manual::pushed(why, route, wanted).map(Published::Manually);
         let (route, transport) = match self.destination()? {
+            Destination::Known(route, Transport::None(why)) => return by_hand(why, Some(&*route)),
             Destination::Known(route, transport) => (route, transport),
-            Destination::Plain(address) => {
-                return manual::pushed(manual::unknown(&address), None, wanted)
-                    .map(Published::Manually);
-            }
+            Destination::Plain(address) => return by_hand(manual::unknown(&address), None),
         };
-        if let Transport::None(why) = transport {
-            return manual::pushed(why, Some(&*route), wanted).map(Published::Manually);
-        }
-        let about = About::of(&route, &transport, &wanted.words.branch, wanted.base);
-        let errand = Errand { place: &self.place, transport: &transport, route: &route, about };
+        let errand = self.errand(&route, &transport, &wanted.words.branch, wanted.base);
         if let Some(pull) = errand.find()? {
             return errand.update(wanted, &pull);
         }
@@ -255,10 +257,8 @@ impl Forge for RemoteForge {
         with_comments: bool,
     ) -> Result<(Pull, Feedback), ForgeError> {
         let (route, transport) = self.reached()?;
-        let about = About::of(&route, &transport, "", "");
-        let errand = Errand { place: &self.place, transport: &transport, route: &route, about };
-        let pull = errand.ask("GET", route.one(number), None)?;
-        let pull = errand.read(&pull)?;
+        let errand = self.errand(&route, &transport, "", "");
+        let pull = errand.read(&errand.ask("GET", route.one(number), None)?)?;
         let mut sources = route.checks(commit);
         if with_comments {
             sources.extend(route.comments(number));

@@ -74,14 +74,13 @@ impl Transport {
         let curl = program(&place.environment, "curl");
         let transport = match (found, curl) {
             (Some((variable, token)), Some(curl)) => Self::Api { curl, server, token, variable },
-            (Some(_), None) => {
-                why.push("`curl` is not installed".to_owned());
-                Self::None(why.join(", and "))
-            }
-            (None, _) => {
-                why.push(match server.variables.first() {
-                    Some(name) => format!("{name} is not set"),
-                    None => format!("no token is set for {}: see publish.hosts", address.host),
+            (found, _) => {
+                why.push(match (found, server.variables.first()) {
+                    (Some(_), _) => "`curl` is not installed".to_owned(),
+                    (None, Some(name)) => format!("{name} is not set"),
+                    (None, None) => {
+                        format!("no token is set for {}: see publish.hosts", address.host)
+                    }
                 });
                 Self::None(why.join(", and "))
             }
@@ -376,7 +375,7 @@ fn curl_config(server: &Server, token: &Token, request: &Request) -> String {
 }
 
 /// A value in a file of settings of curl.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let plain: String = text.chars().filter(|c| !c.is_control()).collect();
     format!("\"{}\"", plain.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,8 +1,6 @@
 //! Reports which transport to the server of a remote ralph would use, for users who ask. Makes no request unless
 //! told to.
 
-use std::ffi::OsString;
-
 use ralph_core::forge::{Address, ForgeKind};
 
 use super::answer::About;
@@ -34,8 +32,7 @@ impl RemoteForge {
     /// Finds the transport that ralph would use, without a request.
     pub fn transport_report(&self) -> Result<TransportReport, ForgeError> {
         let (_, address) = self.addresses()?;
-        let ForgeContext { environment, hosts, .. } = self.place();
-        let environment: &[(OsString, OsString)] = environment;
+        let ForgeContext { environment, hosts, .. } = &self.place;
         let server = Server::of(&address.host, hosts, environment)?;
         let kind = server.as_ref().map(|server| server.kind);
         let has = |name: &str| program(environment, name).is_some();
@@ -53,11 +50,10 @@ impl RemoteForge {
 
     /// Asks the server for the repository, by the transport of pull requests. Says by which.
     pub fn reach(&self) -> Result<String, ForgeError> {
-        let place: &ForgeContext = self.place();
         let (route, transport) = self.reached()?;
         let about = About::of(&route, &transport, "", "");
         let request = Request::get(route.list("", 1));
-        transport.ask(&request, &about, place)?;
+        transport.ask(&request, &about, &self.place)?;
         Ok(transport.name())
     }
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use ralph_core::view::Message;
 
 use crate::agents::set;
+use crate::forge::curl_value;
 use crate::process::CommandSpec;
 
 use super::ChannelContext;
@@ -114,16 +115,12 @@ fn markup(text: &str) -> String {
 /// Everything that curl has to know, for its standard input: others can read its arguments, and
 /// addresses of webhooks are secrets.
 fn curl_config(url: &str, json: &str) -> Vec<u8> {
-    let quoted = |text: &str| {
-        let plain: String = text.chars().filter(|c| !c.is_control()).collect();
-        format!("\"{}\"", plain.replace('\\', "\\\\").replace('"', "\\\""))
-    };
     format!(
         "silent\nshow-error\nfail\ngloboff\nmax-time = 10\nproto = \"=http,https\"\n\
          output = \"/dev/null\"\nheader = \"Content-Type: application/json\"\n\
          url = {}\ndata-raw = {}\n",
-        quoted(url),
-        quoted(json)
+        curl_value(url),
+        curl_value(json)
     )
     .into_bytes()
 }

@@ -121,14 +121,7 @@ async fn run(
     place: &ChannelContext,
     stop: watch::Receiver<Stop>,
 ) -> Result<(), String> {
-    let watch = Watch {
-        timeout: Some(PATIENCE),
-        silence: None,
-        after_result: None,
-        grace: GRACE,
-        drain: GRACE,
-        line_cap: 4096,
-    };
+    let watch = Watch { grace: GRACE, drain: GRACE, line_cap: 4096, ..Watch::timeout(PATIENCE) };
     let mark = Mark::new(&place.root, 0);
     let ended = supervise(command, &watch, &mark, &mut IgnoreOutput, None, stop).await;
     let output = ended.stderr_tail.lines().map(str::trim).rfind(|line| !line.is_empty());

@@ -64,15 +64,13 @@ impl PlanFile {
         let copy = Self { path: lane.copy.clone(), ..self.clone() };
         // The copy is ralph's own: a link that a session put in its place is removed.
         if let Err(PlanFileError::Linked { .. }) = copy.refuse_links() {
-            let gone = std::fs::remove_file(&lane.copy);
-            gone.map_err(|source| PlanFileError::Unwritable { path: lane.copy.clone(), source })?;
+            std::fs::remove_file(&lane.copy).map_err(|error| copy.unwritable(error))?;
             copy.refuse_links()?;
         }
         if copy.bytes()?.is_some_and(|there| there == text.as_bytes()) {
             return Ok(());
         }
-        write_atomically(&lane.copy, text)
-            .map_err(|source| PlanFileError::Unwritable { path: lane.copy.clone(), source })
+        write_atomically(&lane.copy, text).map_err(|error| copy.unwritable(error))
     }
 
     /// The text of the copy; nothing if it is gone.

@@ -51,10 +51,17 @@ impl Snapshot {
         }
     }
 
+    fn item(&self, id: &TaskId) -> Option<&markdown::Item> {
+        self.doc.items.get(self.ids.iter().position(|known| known == id)?)
+    }
+
+    pub(super) fn title_of(&self, id: &TaskId) -> &str {
+        self.item(id).map_or("", |item| &item.title)
+    }
+
     /// Whether that task was ticked then.
     pub(super) fn was_done(&self, id: &TaskId) -> bool {
-        let place = self.ids.iter().position(|known| known == id);
-        place.is_some_and(|place| self.doc.items[place].is_done())
+        self.item(id).is_some_and(markdown::Item::is_done)
     }
 }
 

@@ -53,6 +53,9 @@ pub use session::{DONE_MARKER, ProgressEntry, Requested, Verdicts};
 const LOOKS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// How often a file that changes while ralph writes it is read again.
+const TRIES: u32 = 20;
+
 #[derive(Debug, thiserror::Error)]
 pub enum PlanFileError {
     #[error(
@@ -185,6 +188,14 @@ impl PlanFile {
     fn refuse_links(&self) -> Result<(), PlanFileError> {
         let (root, below) = self.below();
         refuse_links(root, below).map_err(|(path, target)| linked(root, &path, target))
+    }
+
+    fn unwritable(&self, source: io::Error) -> PlanFileError {
+        PlanFileError::Unwritable { path: self.path.clone(), source }
+    }
+
+    fn keeps_changing(&self) -> PlanFileError {
+        PlanFileError::KeepsChanging { path: self.path.clone() }
     }
 
     fn decoded<'b>(&self, bytes: &'b [u8]) -> Result<&'b str, PlanFileError> {

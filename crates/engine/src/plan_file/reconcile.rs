@@ -19,12 +19,9 @@ use super::marks::{self, Undone, hold_one};
 use super::memory::Snapshot;
 use super::removed_items::{self, RemovedItem, is_undecided};
 use super::replace::{Replaced, create, replace};
-use super::{PlanFile, PlanFileError, Read};
+use super::{PlanFile, PlanFileError, Read, TRIES};
 use crate::entropy::Ids;
 use crate::ports::{DeleteWhich, Filter, Store, StoreError, SyncMode};
-
-/// How often a file that changes under us is read again.
-const TRIES: u32 = 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
@@ -113,7 +110,6 @@ impl PlanFile {
         by: &Actor,
         now: Timestamp,
     ) -> Result<Option<SyncedPlan>, ReconcileError> {
-        let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
         let _turn = self.turn();
         let mut taken_back = Vec::new();
         for _ in 0..TRIES {
@@ -153,11 +149,11 @@ impl PlanFile {
             reconciliation.update_store(store, by, now)?;
             reconciliation.follow_marks(store, by, now)?;
             let Some(synced) = reconciliation.write_back()? else { continue };
-            self.remember(&synced.plan, false).map_err(failed)?;
+            self.remember(&synced.plan, false).map_err(|error| self.unwritable(error))?;
             let tasks = tasks_of(self, store)?;
             return Ok(Some(SyncedPlan { tasks, taken_back, ..synced }));
         }
-        Err(PlanFileError::KeepsChanging { path: self.path.clone() }.into())
+        Err(self.keeps_changing().into())
     }
 
     /// Makes the file hold `new` if it still holds `old`.
@@ -165,10 +161,10 @@ impl PlanFile {
         if old == new {
             return Ok(Replaced::Yes);
         }
-        let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
         self.refuse_links()?;
-        std::fs::create_dir_all(&self.state).map_err(failed)?;
-        replace(&self.path, old.as_bytes(), new.as_bytes(), &self.state).map_err(failed)
+        std::fs::create_dir_all(&self.state)
+            .and_then(|()| replace(&self.path, old.as_bytes(), new.as_bytes(), &self.state))
+            .map_err(|error| self.unwritable(error))
     }
 
     /// Reverts the last write, unless the file has changed since.
@@ -182,7 +178,7 @@ impl PlanFile {
             Some(read) if read.text == text => Ok(()),
             Some(read) => match self.replace(&read.text, text)? {
                 Replaced::Yes => Ok(()),
-                Replaced::Changed => Err(PlanFileError::KeepsChanging { path: self.path.clone() }),
+                Replaced::Changed => Err(self.keeps_changing()),
             },
             None => self.put_back(text),
         }
@@ -190,10 +186,10 @@ impl PlanFile {
 
     /// Recreates the removed file, unless another process has done so.
     pub(super) fn put_back(&self, text: &str) -> Result<(), PlanFileError> {
-        let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
         self.refuse_links()?;
-        std::fs::create_dir_all(&self.state).map_err(failed)?;
-        create(&self.path, text.as_bytes(), &self.state).map_err(failed)
+        std::fs::create_dir_all(&self.state)
+            .and_then(|()| create(&self.path, text.as_bytes(), &self.state))
+            .map_err(|error| self.unwritable(error))
     }
 
     /// Removes half-written files of a killed run. Only for the run that holds the worktree.
@@ -543,10 +539,7 @@ impl<'a> Reconciliation<'a> {
 
 /// The text after edits that were made for it.
 pub(super) fn applied(plan: &PlanFile, text: &str, edits: &[Edit]) -> Result<Read, PlanFileError> {
-    let failed = |error| PlanFileError::Unwritable {
-        path: plan.path.clone(),
-        source: std::io::Error::other(error),
-    };
+    let failed = |error| plan.unwritable(std::io::Error::other(error));
     plan.parse(apply(text, edits).map_err(failed)?)
 }
 
@@ -561,14 +554,17 @@ fn known_from(tasks: &HashMap<TaskId, Task>) -> Vec<Known> {
     let mut all: Vec<&Task> =
         tasks.values().filter(|task| task.status != Status::Deleted).collect();
     all.sort_by_key(|task| task.order);
-    all.into_iter()
-        .map(|task| Known {
-            id: task.id.clone(),
-            title: task.title.to_string(),
-            body: task.description.clone(),
-            group: task.category.clone().or_else(|| task.branch.clone()),
-            // Unknown: ralph rather restores a missing tick than forgets a done task.
-            done: false,
-        })
-        .collect()
+    all.into_iter().map(known_as).collect()
+}
+
+/// A task of the store as an item of a plan.
+pub(super) fn known_as(task: &Task) -> Known {
+    Known {
+        id: task.id.clone(),
+        title: task.title.to_string(),
+        body: task.description.clone(),
+        group: task.category.clone().or_else(|| task.branch.clone()),
+        // Unknown: ralph rather restores a missing tick than forgets a done task.
+        done: false,
+    }
 }

@@ -37,10 +37,7 @@ pub(super) fn replace(
     let made = write_like(&half, new, &like).and_then(|()| exchange(&half, target, expected, new));
     let removed = std::fs::remove_file(&half);
     let replaced = made?;
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    untrusted::if_there(removed)?;
     File::open(folder)?.sync_all()?;
     Ok(replaced)
 }

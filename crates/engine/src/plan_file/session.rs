@@ -6,10 +6,7 @@ use ralph_core::plan::markdown::{AttemptNote, Edit, LogRow, PlanKind, printed};
 use super::memory::Snapshot;
 use super::reconcile::applied;
 use super::replace::Replaced;
-use super::{PlanFile, PlanFileError, Read};
-
-/// How often a file that changes under us is read again.
-const TRIES: u32 = 20;
+use super::{PlanFile, PlanFileError, Read, TRIES};
 
 /// The word in the Status section of a progress file that says that the plan is done.
 pub const DONE_MARKER: &str = "RALPH_DONE";
@@ -135,7 +132,7 @@ impl PlanFile {
                 return Ok(remarks);
             }
         }
-        Err(PlanFileError::KeepsChanging { path: self.path.clone() })
+        Err(self.keeps_changing())
     }
 
     fn decided(
@@ -188,14 +185,11 @@ impl PlanFile {
         }
         Ok(read)
     }
-}
 
-impl PlanFile {
     /// Removes a link that a session put in place of the plan; a link further up is refused.
     fn remove_link(&self) -> Result<(), PlanFileError> {
         if std::fs::symlink_metadata(&self.path).is_ok_and(|found| found.is_symlink()) {
-            std::fs::remove_file(&self.path)
-                .map_err(|source| PlanFileError::Unwritable { path: self.path.clone(), source })?;
+            std::fs::remove_file(&self.path).map_err(|error| self.unwritable(error))?;
         }
         self.refuse_links()
     }

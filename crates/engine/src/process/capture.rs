@@ -34,14 +34,7 @@ pub(crate) fn capture(
             return Captured { end, stdout: vec![], stderr: String::new() };
         }
     };
-    let patience = Watch {
-        timeout: Some(limit),
-        silence: None,
-        after_result: None,
-        grace: GRACE,
-        drain: GRACE,
-        line_cap: KEPT,
-    };
+    let patience = Watch { grace: GRACE, line_cap: KEPT, ..Watch::timeout(limit) };
     let mut kept = CapturedOutput(vec![]);
     let mark = Mark::new(&spec.folder, 0);
     let ended = runtime.block_on(supervise(spec, &patience, &mark, &mut kept, None, stop));

@@ -39,6 +39,11 @@ pub struct Watch {
 impl Watch {
     /// The longest line that is delivered whole, by default.
     pub const LINE_CAP: usize = 8 * 1024 * 1024;
+
+    /// Only a limit in all.
+    pub(crate) fn timeout(limit: Duration) -> Self {
+        Self { timeout: Some(limit), silence: None, after_result: None, ..Self::default() }
+    }
 }
 
 impl Default for Watch {

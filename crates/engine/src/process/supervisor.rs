@@ -66,15 +66,8 @@ pub async fn supervise(
     mut stop: watch::Receiver<Stop>,
 ) -> Ended {
     let clock = Stopwatch::start();
-    let never_ran = |end| Ended {
-        end,
-        stderr_tail: String::new(),
-        stdout_bytes: 0,
-        cut_lines: 0,
-        ended_leftovers: 0,
-        duration: clock.elapsed(),
-        raw_error: None,
-    };
+    let never_ran =
+        |end| Ended { end, duration: clock.elapsed(), ..Ended::never_ran(String::new()) };
     if *stop.borrow_and_update() != Stop::Go {
         return never_ran(ProcessEnd::Stopped);
     }

@@ -10,12 +10,13 @@ use ralph_core::forge::{
     BranchFacts, Course, HostEntry, Pull, PullState, Relation, Words, course, is_protected,
 };
 use ralph_core::run::{Publication, PublishEnd};
+use ralph_core::shell::quoted;
 use ralph_core::text::printable_line;
 use tokio::sync::watch;
 
 use super::record::{Pending, PublishRecords};
 use super::watch::WatchSetup;
-use crate::forge::{ForgeContext, RemoteForge, Retry, quoted};
+use crate::forge::{ForgeContext, RemoteForge, Retry};
 use crate::ports::{Forge, ForgeError, GitError, Published, PullRequest, StoreError, Survey};
 use crate::process::{CommandSpec, Stop};
 use crate::run::crash;

@@ -115,10 +115,7 @@ impl PublishRecords {
 
     pub fn forget(&self, branch: &str) -> io::Result<()> {
         let Some(file) = self.file(branch) else { return Ok(()) };
-        match std::fs::remove_file(file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        untrusted::if_there(std::fs::remove_file(file)).map(drop)
     }
 
     /// One file for each branch: any name is one on every disk.

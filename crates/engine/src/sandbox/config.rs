@@ -15,9 +15,9 @@ use super::stages::Limits;
 use super::state::{AgentState, OwnState};
 use super::wrapped::Wrapped;
 use super::{seatbelt, secrets};
-use crate::ports::Bind;
+use crate::ports::{Bind, Jail};
 use crate::process::CommandSpec;
-use crate::project::Project;
+use crate::project::{Project, is_folder};
 
 /// Where a sandbox has ralph, first on the `PATH`.
 pub(super) const BIN: &str = "/run/ralph/bin";
@@ -273,11 +273,6 @@ impl SandboxConfig {
     }
 }
 
-/// A folder itself, and not a link to one.
-fn is_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_dir())
-}
-
 /// Folders in `.ralph` that belong to the project and not to ralph.
 pub(super) const OF_PROJECT: [&str; 3] = ["skills", "features", "prompts"];
 
@@ -476,5 +471,29 @@ impl Sandbox {
             // Sockets of runs are in the one that all share.
             _ => config.caches_of(sandboxed).of_name(TEMPORARY),
         }
+    }
+}
+
+/// The sandbox for helpers of the loop.
+impl Jail for Sandbox {
+    fn wrap(&self, mut command: CommandSpec, binds: &[Bind]) -> CommandSpec {
+        if !self.mounts() {
+            return command;
+        }
+        let config = &self.config;
+        let sandboxed = SandboxedCommand {
+            writable: vec![],
+            binds: binds.to_vec(),
+            ..SandboxedCommand::in_worktree(ProgramKind::Helper, &config.project.root)
+        };
+        self.set_environment(config, (&sandboxed, &[]), &mut command.env);
+        #[cfg(target_os = "linux")]
+        self.add_stages(
+            (config, &self.temp(config, &sandboxed), &super::cgroup::Groups::default()),
+            (&config.mount_plan(&sandboxed, &[], true), None),
+            Limits::default(),
+            &mut command,
+        );
+        command
     }
 }

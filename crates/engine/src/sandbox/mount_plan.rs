@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::secrets;
 use crate::ports::Bind;
+use crate::project::is_folder;
 
 /// One mount, in the order in which they are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,8 +125,7 @@ impl MountPlan {
         let between = above.ancestors().take_while(|folder| *folder != around.to);
         let pin = |folder: &Path| {
             let from = around.from.join(folder.strip_prefix(&around.to).ok()?);
-            let is_folder = from.symlink_metadata().is_ok_and(|found| found.is_dir());
-            is_folder.then(|| Bind { from, to: folder.to_owned(), writable: true })
+            is_folder(&from).then(|| Bind { from, to: folder.to_owned(), writable: true })
         };
         let mut pins: Vec<Bind> = between.filter(|_| around.writable).filter_map(pin).collect();
         pins.reverse();

@@ -12,6 +12,7 @@ use tokio::runtime::Runtime;
 use super::net::{Getent, Proxy};
 use super::sandboxed_command::ProgramKind;
 use super::state::AgentState;
+use crate::process::abandoned;
 
 /// What the folders of proxies are named, before the pid.
 const PREFIX: &str = "ralph-net-";
@@ -25,10 +26,6 @@ pub struct Network {
 }
 
 impl Network {
-    pub fn of_machine() -> Self {
-        Self { policy: Policy::AllowAll, allowed: vec![] }
-    }
-
     /// The machine's network, without a proxy.
     pub(super) fn is_open(&self) -> bool {
         self.policy == Policy::AllowAll
@@ -129,13 +126,8 @@ fn runtime() -> io::Result<&'static Runtime> {
 
 /// Removes the folders of proxies whose process is gone.
 pub(super) fn sweep() {
-    for entry in std::fs::read_dir(PLACE).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let rest = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
-        let pid = rest.and_then(|rest| rest.split('-').next()?.parse().ok());
-        if pid.is_some_and(|pid| !crate::process::runs(pid)) {
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
+    for folder in abandoned(Path::new(PLACE), PREFIX) {
+        let _ = std::fs::remove_dir_all(folder);
     }
 }
 

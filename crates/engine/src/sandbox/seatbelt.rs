@@ -162,6 +162,8 @@ impl ProfileFile {
 
 #[cfg(test)]
 mod tests {
+    use ralph_core::net::Policy;
+
     use super::super::{Caches, Limits, Network, ProgramKind};
     use super::*;
     use crate::project::Project;
@@ -188,7 +190,7 @@ mod tests {
             home: super::super::Home::masked(),
             sockets: vec![],
             limits: Limits::default(),
-            network: Network::of_machine(),
+            network: Network { policy: Policy::AllowAll, allowed: vec![] },
             agents: vec![],
         };
         let sandboxed = SandboxedCommand::in_worktree(ProgramKind::Session, &root);

@@ -120,14 +120,9 @@ pub(super) fn run(sandbox: &Sandbox, config: &SandboxConfig) -> Result<(), Strin
         stdin: vec![],
     };
     let sandboxed = SandboxedCommand {
-        kind: ProgramKind::Judge,
-        worktree: config.project.root.clone(),
         writable: vec![],
         binds: vec![Bind::readable(&tries.outside), Bind::writable(&tries.allowed)],
-        read_only: vec![],
-        environment: vec![],
-        held: vec![],
-        caches: None,
+        ..SandboxedCommand::in_worktree(ProgramKind::Judge, &config.project.root)
     };
     let tested = Sandbox::like(sandbox, config);
     let mut ran = tried(&tested, &command, &sandboxed).map_err(text)?;

@@ -3,13 +3,13 @@
 //! session leaves there (a hook, a command, a setting) ever runs outside a sandbox.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::ports::Bind;
-use crate::project::{write_privately, write_through};
+use crate::project::{private_folder, write_privately, write_through};
+use crate::untrusted;
 
 const LONGEST: u64 = 256 << 10;
 
@@ -58,7 +58,7 @@ impl OwnState {
 
     /// Makes the folder, and copies into it what the agent needs to be logged in.
     pub(super) fn copy_in(&self) -> io::Result<()> {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.own)?;
+        private_folder(&self.own)?;
         // A session may have changed its mode, which would lock out later ones.
         std::fs::set_permissions(&self.own, std::fs::Permissions::from_mode(0o700))?;
         for (from, to) in self.copied() {
@@ -118,19 +118,7 @@ fn is_newer(one: &Path, other: &Path) -> bool {
 
 /// The text of a file that a session may have replaced by anything.
 fn read_plainly(path: &Path) -> Option<String> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file: File = OpenOptions::new()
-        .read(true)
-        .custom_flags(i32::try_from(flags.bits()).ok()?)
-        .open(path)
-        .ok()?;
-    let found = file.metadata().ok()?;
-    if !found.is_file() || found.len() > LONGEST {
-        return None;
-    }
-    let mut text = String::new();
-    file.take(LONGEST).read_to_string(&mut text).ok()?;
-    Some(text)
+    String::from_utf8(untrusted::read_own(path, LONGEST).ok()?).ok()
 }
 
 #[cfg(test)]

@@ -309,14 +309,8 @@ async fn answer(
 }
 
 fn write_script(path: &Path, ralph: &Path) -> io::Result<()> {
-    let mut text = b"#!/bin/sh\nexec '".to_vec();
-    for byte in ralph.as_os_str().as_bytes() {
-        match byte {
-            b'\'' => text.extend_from_slice(b"'\\''"),
-            byte => text.push(*byte),
-        }
-    }
-    text.extend_from_slice(b"' task \"$@\"\n");
+    let ralph = shlex::bytes::try_quote(ralph.as_os_str().as_bytes()).map_err(io::Error::other)?;
+    let text = [b"#!/bin/sh\nexec ", &*ralph, b" task \"$@\"\n"].concat();
     let mut file = OpenOptions::new().create_new(true).write(true).mode(0o700).open(path)?;
     file.write_all(&text)
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::entropy::Ids;
+use crate::project::is_folder;
 use crate::untrusted;
 
 /// Paths stay below this many bytes: the system's own limit is 104 or 108, and takes no longer ones.
@@ -163,7 +164,7 @@ fn remove_dead(root: &Path) {
         let bytes = name.as_bytes();
         let ours = bytes.len() == 8 && bytes.iter().all(u8::is_ascii_hexdigit);
         let folder = entry.path();
-        if ours && folder.symlink_metadata().is_ok_and(|found| found.is_dir()) && is_dead(&folder) {
+        if ours && is_folder(&folder) && is_dead(&folder) {
             let _ = std::fs::remove_dir_all(&folder);
         }
     }

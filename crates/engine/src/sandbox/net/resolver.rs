@@ -58,14 +58,8 @@ impl Getent {
             env: self.environment.clone(),
             stdin: vec![],
         };
-        let watch = Watch {
-            timeout: Some(PATIENCE),
-            silence: None,
-            after_result: None,
-            grace: GRACE,
-            drain: GRACE,
-            line_cap: 4096,
-        };
+        let watch =
+            Watch { grace: GRACE, drain: GRACE, line_cap: 4096, ..Watch::timeout(PATIENCE) };
         let mark = Mark::new(&spec.folder, 0);
         let mut answers = Answers(vec![]);
         let ended = supervise(&spec, &watch, &mark, &mut answers, None, Stop::never()).await;

@@ -93,17 +93,12 @@ impl<T: Table> Change<'_, T> {
                     report.skipped_done += 1;
                     continue;
                 }
-                Fate::New => {
-                    self.finish_imported(*key, line)?;
-                    self.hold_imported(*key, line)?;
-                    report.inserted += 1;
-                }
-                Fate::Revived => {
+                Fate::New | Fate::Revived => {
                     self.finish_imported(*key, line)?;
                     self.hold_imported(*key, line)?;
                     report.inserted += 1;
                     // A part that failed under its old self has failed under the new one.
-                    families.insert(*key);
+                    families.extend((*fate == Fate::Revived).then_some(*key));
                 }
                 Fate::Kept { changed } => {
                     let finished = self.finish_imported(*key, line)?;
@@ -317,12 +312,7 @@ impl<T: Table> Change<'_, T> {
     ) -> Result<bool> {
         let mut added = false;
         for (blocker, status) in blockers {
-            if self.table.link(key, blocker)? {
-                added = true;
-                if !satisfies(status) {
-                    self.table.count_blockers(key, 1)?;
-                }
-            }
+            added |= self.link(key, blocker, status)?;
         }
         Ok(added)
     }
@@ -334,13 +324,7 @@ impl<T: Table> Change<'_, T> {
         };
         let mut dropped = false;
         for gone in before.deps.iter().filter(|id| !deps.contains(id)) {
-            let (blocker, task) = self.find(gone)?;
-            if self.table.unlink(key, blocker)? {
-                dropped = true;
-                if !satisfies(task.status) {
-                    self.table.count_blockers(key, -1)?;
-                }
-            }
+            dropped |= self.drop_blocker(key, gone)?;
         }
         Ok(dropped)
     }
