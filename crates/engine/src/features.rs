@@ -25,10 +25,6 @@ pub enum TextFault {
     Template,
 }
 
-fn same_words(one: &str, other: &str) -> bool {
-    one.split_whitespace().eq(other.split_whitespace())
-}
-
 /// The worktree that has this file of a feature: `.ralph/features/NAME/FILE` is below it.
 pub(crate) fn root_of(path: &Path) -> &Path {
     let folder = path.parent().unwrap_or(path);
@@ -102,7 +98,9 @@ impl FeatureFiles {
             Err(error) => Some(TextFault::Unreadable(error.to_string())),
             Ok(None) => Some(TextFault::Missing),
             Ok(Some(text)) if text.trim().is_empty() => Some(TextFault::Blank),
-            Ok(Some(text)) if same_words(&text, template) => Some(TextFault::Template),
+            Ok(Some(text)) if text.split_whitespace().eq(template.split_whitespace()) => {
+                Some(TextFault::Template)
+            }
             Ok(Some(_)) => None,
         }
     }

@@ -56,7 +56,7 @@ impl Interview {
     }
 
     pub fn open_text(&self) -> Option<&str> {
-        self.questions.iter().find(|asked| asked.answer.is_none()).map(|asked| asked.text.as_str())
+        self.open().map(|number| self.questions[number - 1].text.as_str())
     }
 
     /// Makes several questions of the open one if it holds several, so that each is asked by itself.

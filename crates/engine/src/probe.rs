@@ -9,7 +9,7 @@ use ralph_core::agent::ProcessEnd;
 use tokio::sync::watch;
 
 use crate::interrupts::Interrupts;
-use crate::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
+use crate::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Tail, Watch, supervise};
 
 /// How much of the output is kept: the end of it.
 const KEPT: usize = 64 << 10;
@@ -22,7 +22,6 @@ pub enum Ended {
     Exited(i32),
     /// It ran for too long and was killed with everything it had started.
     TimedOut,
-    /// We were interrupted; it was killed.
     Interrupted,
     NotStarted(String),
 }
@@ -44,14 +43,7 @@ pub fn run(
     environment: &[(OsString, OsString)],
     timeout: Duration,
 ) -> Probe {
-    let spec = CommandSpec {
-        program: program.into(),
-        args: arguments.iter().map(Into::into).collect(),
-        folder: folder.to_owned(),
-        env: environment.to_vec(),
-        stdin: vec![],
-    };
-    run_spec(&spec, timeout)
+    run_spec(&CommandSpec::new(program, arguments, folder, environment.to_vec()), timeout)
 }
 
 /// The same for a command that is put together already.
@@ -91,7 +83,7 @@ async fn attend(
         stop.send_replace(Stop::Kill);
         std::future::pending::<()>().await;
     });
-    let mut kept = OutputTail(Vec::new());
+    let mut kept = OutputTail(Tail::default());
     let mark = Mark::new(&spec.folder, 0);
     let ended = supervise(spec, &patience, &mark, &mut kept, None, stopped).await;
     stop_requested.abort();
@@ -104,7 +96,11 @@ async fn attend(
         ProcessEnd::Stopped => Ended::Interrupted,
         ProcessEnd::NotStarted { error } => Ended::NotStarted(error),
     };
-    Probe { end, output: String::from_utf8_lossy(&kept.0).into_owned(), took: ended.duration }
+    Probe {
+        end,
+        output: String::from_utf8_lossy(kept.0.bytes()).into_owned(),
+        took: ended.duration,
+    }
 }
 
 /// Completes when ralph is asked to stop, at once if it was before.
@@ -115,25 +111,16 @@ pub(crate) async fn wait_for_stop_signal() {
     }
 }
 
-struct OutputTail(Vec<u8>);
-
-impl OutputTail {
-    fn take(&mut self, line: &[u8]) {
-        self.0.extend_from_slice(line);
-        self.0.push(b'\n');
-        let surplus = self.0.len().saturating_sub(KEPT);
-        self.0.drain(..surplus);
-    }
-}
+struct OutputTail(Tail<KEPT>);
 
 impl Listener for OutputTail {
     fn stdout(&mut self, line: &[u8], _cut: bool) -> LineEffect {
-        self.take(line);
+        self.0.line(line);
         LineEffect::Going
     }
 
     fn stderr(&mut self, line: &[u8]) {
-        self.take(line);
+        self.0.line(line);
     }
 }
 

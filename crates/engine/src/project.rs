@@ -26,7 +26,6 @@ pub enum ProjectError {
     NoRepository(PathBuf),
     #[error("{} is a bare repository; ralph needs a checkout", .0.display())]
     Bare(PathBuf),
-    /// A `.git` file that points nowhere.
     #[error("{} does not point to a repository: {reason}", file.display())]
     BrokenLink { file: PathBuf, reason: String },
     /// A folder that ralph cannot read as its own.

@@ -21,25 +21,14 @@ pub use older::{InitFile, OldRules};
 
 use crate::untrusted;
 
+/// The instructions for each kind of plan, and of the commands that write plans and features.
 pub const PROGRESS_TEMPLATE: &str = include_str!("prompts/progress.md");
-
 pub const CHECKLIST_TEMPLATE: &str = include_str!("prompts/checklist.md");
-
 pub const BRANCHES_TEMPLATE: &str = include_str!("prompts/branches.md");
-
-/// The instructions of `ralph plan` for a plan of branches.
 pub const PLAN_BRANCHES_TEMPLATE: &str = include_str!("prompts/plan_branches.md");
-
-/// The instructions of `ralph plan`.
 pub const PLAN_TEMPLATE: &str = include_str!("prompts/plan.md");
-
-/// The instructions of `ralph feature create --interview`.
 pub const FEATURE_SPEC_TEMPLATE: &str = include_str!("prompts/feature_spec.md");
-
-/// The instructions of `ralph feature plan`.
 pub const FEATURE_PLAN_TEMPLATE: &str = include_str!("prompts/feature_plan.md");
-
-/// The instructions of `ralph feature build`.
 pub const FEATURE_TASKS_TEMPLATE: &str = include_str!("prompts/feature_tasks.md");
 
 pub const VARIABLES: [&str; 14] = [

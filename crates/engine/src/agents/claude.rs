@@ -82,7 +82,9 @@ impl Agent for Claude {
                     None => stdin = task.text.clone().into_bytes(),
                 }
             }
-            PromptBy::Argument(text) if fits_argument(text) && !reads_as_option(text) => {
+            PromptBy::Argument(text)
+                if fits_argument(text) && !text.is_empty() && !text.starts_with('-') =>
+            {
                 say(&[text]);
             }
             PromptBy::Argument(text) | PromptBy::Stdin(text) => stdin = text.clone().into_bytes(),
@@ -112,13 +114,7 @@ impl Agent for Claude {
             // Without it the CLI refuses to skip permissions as root.
             set(&mut env, "IS_SANDBOX", "1");
         }
-        CommandSpec {
-            program: spec.executable.clone(),
-            args: args.into_iter().map(Into::into).collect(),
-            folder: spec.folder.clone(),
-            env,
-            stdin,
-        }
+        CommandSpec { stdin, ..CommandSpec::new(&spec.executable, args, &spec.folder, env) }
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -173,10 +169,6 @@ impl Agent for Claude {
 /// No argument can hold a zero byte.
 fn fits_argument(text: &str) -> bool {
     text.len() <= MAX_ARGUMENT && !text.contains('\0')
-}
-
-fn reads_as_option(text: &str) -> bool {
-    text.is_empty() || text.starts_with('-')
 }
 
 /// `@FILE`, where the CLI would take it.

@@ -122,7 +122,6 @@ pub struct SessionSpec {
     /// The environment, complete; the profile adds to it.
     pub environment: Vec<(OsString, OsString)>,
     pub prompt: PromptBy,
-    /// The model, where one was chosen.
     pub model: Option<String>,
     pub permissions: Permissions,
     pub cassette: Option<PathBuf>,

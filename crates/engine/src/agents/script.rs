@@ -54,13 +54,9 @@ impl Agent for Script {
             PromptBy::System { system, task } => format!("{}\n\n{}", system.text, task.text),
             PromptBy::Stdin(text) | PromptBy::Argument(text) => text.clone(),
         };
-        CommandSpec {
-            program: spec.executable.clone(),
-            args,
-            folder: spec.folder.clone(),
-            env: spec.environment.clone(),
-            stdin: prompt.into_bytes(),
-        }
+        let env = spec.environment.clone();
+        let command = CommandSpec::new(&spec.executable, args, &spec.folder, env);
+        CommandSpec { stdin: prompt.into_bytes(), ..command }
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

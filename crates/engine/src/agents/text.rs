@@ -1,4 +1,4 @@
-//! Bounds texts of agents: excerpts for users, and the output of programs that print no events.
+//! Bounds texts of agents: excerpts for users.
 
 /// The beginning of a text: at most so many bytes, whole characters.
 pub(super) fn head(text: &str, most: usize) -> &str {
@@ -54,35 +54,6 @@ pub(super) fn last_words(stderr_tail: &str) -> String {
     one_line(&last.join("; "), CHARS)
 }
 
-/// The end of a long output, in bounded memory.
-#[derive(Debug, Default)]
-pub(super) struct Tail {
-    bytes: Vec<u8>,
-}
-
-impl Tail {
-    pub(super) const KEPT: usize = 256 << 10;
-
-    pub(super) fn push(&mut self, line: &[u8]) {
-        self.bytes.extend_from_slice(&line[line.len().saturating_sub(Self::KEPT)..]);
-        self.bytes.push(b'\n');
-        // Cut only now and then: each cut moves what is kept.
-        if self.bytes.len() > 2 * Self::KEPT {
-            self.cut();
-        }
-    }
-
-    fn cut(&mut self) {
-        self.bytes.drain(..self.bytes.len().saturating_sub(Self::KEPT));
-    }
-
-    /// What was kept. Bytes that are not text, such as a character that was cut, are marked.
-    pub(super) fn text(&self) -> String {
-        let kept = &self.bytes[self.bytes.len().saturating_sub(Self::KEPT)..];
-        String::from_utf8_lossy(kept).trim().to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,18 +81,5 @@ mod tests {
     fn the_last_words_are_the_last_lines() {
         assert_eq!(last_words("a\nb\n\nc\n d \n\n"), "b; c; d");
         assert_eq!(last_words(" \n"), "");
-    }
-
-    #[test]
-    fn a_tail_keeps_the_end_in_bounded_memory() {
-        let mut tail = Tail::default();
-        for number in 0..200_000 {
-            tail.push(format!("line {number}").as_bytes());
-            assert!(tail.bytes.len() <= 2 * Tail::KEPT + 20);
-        }
-        tail.push(&vec![b'x'; 3 * Tail::KEPT]);
-        tail.push("the end ✓".as_bytes());
-        let text = tail.text();
-        assert!(text.len() <= Tail::KEPT && text.ends_with("x\nthe end ✓"));
     }
 }

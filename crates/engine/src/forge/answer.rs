@@ -16,7 +16,6 @@ pub(super) struct Answer {
     pub(super) status: u16,
     headers: Headers,
     pub(super) body: Value,
-    /// What it says, as it came.
     text: String,
 }
 
@@ -27,7 +26,6 @@ type Headers = Vec<(String, String)>;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) body: Value,
-    /// The server has more of the list.
     pub(super) has_more: bool,
 }
 
@@ -45,7 +43,6 @@ pub(super) struct About<'a> {
     pub(super) address: &'a Address,
     pub(super) branch: &'a str,
     pub(super) base: &'a str,
-    /// What to do where the login is refused.
     remedy: String,
 }
 

@@ -19,7 +19,7 @@ use super::manual;
 use super::server::Server;
 use super::transport::{Request, Transport, program};
 use crate::host::host;
-use crate::ports::{Forge, ForgeError, Link, Published, PullRequest, Survey};
+use crate::ports::{ForgeError, Link, Published, PullRequest, Survey};
 use crate::process::{CommandSpec, Stop, capture};
 use crate::vcs::git::Git;
 
@@ -59,7 +59,8 @@ impl ForgeContext {
     pub const PATIENCE: Duration = Duration::from_secs(60);
 }
 
-/// The server of a remote, by the first transport that works.
+/// The server of a remote, by the first transport that works. Calls block and are not for threads of an async
+/// runtime.
 #[derive(Debug)]
 pub struct RemoteForge {
     pub(super) place: ForgeContext,
@@ -69,7 +70,6 @@ pub struct RemoteForge {
 
 #[derive(Debug)]
 pub(super) enum Destination {
-    /// On a server of a known kind.
     Known(Box<Route>, Transport),
     /// On a server that ralph can only push to.
     Plain(Address),
@@ -134,13 +134,8 @@ impl RemoteForge {
             return Ok(address);
         }
         let Some(ssh) = program(environment, "ssh") else { return Ok(address) };
-        let spec = CommandSpec {
-            program: ssh.into(),
-            args: ["-G", "--", &address.host].iter().map(Into::into).collect(),
-            folder: self.place.folder.clone(),
-            env: host().environment(environment),
-            stdin: vec![],
-        };
+        let (args, env) = (["-G", "--", &address.host], host().environment(environment));
+        let spec = CommandSpec::new(ssh, args, &self.place.folder, env);
         let done = capture(&spec, MOMENT, stop.clone());
         if done.end == ProcessEnd::Stopped {
             return Err(ForgeError::Interrupted);
@@ -213,8 +208,9 @@ fn local(what: &str, message: &str) -> ForgeError {
     ForgeError::Local { what: what.to_owned(), message: short(message) }
 }
 
-impl Forge for RemoteForge {
-    fn survey(&self, branch: &str) -> Result<Survey, ForgeError> {
+impl RemoteForge {
+    /// The pull requests of a branch in any state. Changes nothing.
+    pub fn survey(&self, branch: &str) -> Result<Survey, ForgeError> {
         let (route, transport) = match self.destination()? {
             Destination::Known(_, Transport::None(why)) => return Ok(Survey::Unasked { why }),
             Destination::Known(route, transport) => (route, transport),
@@ -227,7 +223,9 @@ impl Forge for RemoteForge {
         Ok(Survey::Asked { pulls, head_refs })
     }
 
-    fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError> {
+    /// Ensures that the branch, which is already pushed, has one open pull request with this text.
+    /// Opens one, or updates one that ralph opened; text from users stays. Calling it twice changes nothing.
+    pub fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError> {
         let by_hand = |why, route| manual::pushed(why, route, wanted).map(Published::Manually);
         let (route, transport) = match self.destination()? {
             Destination::Known(route, Transport::None(why)) => return by_hand(why, Some(&*route)),
@@ -250,7 +248,8 @@ impl Forge for RemoteForge {
         }
     }
 
-    fn feedback(
+    /// The state of a pull request, the checks of a commit, and what reviewers said. Changes nothing.
+    pub fn feedback(
         &self,
         number: u64,
         commit: &str,
@@ -266,7 +265,8 @@ impl Forge for RemoteForge {
         Ok((pull, errand.feedback_from(sources)?))
     }
 
-    fn log(&self, resource: &str) -> Result<String, ForgeError> {
+    /// The log of a check, by the resource that [`Self::feedback`] named.
+    pub fn log(&self, resource: &str) -> Result<String, ForgeError> {
         let (route, transport) = self.reached()?;
         let about = About::of(&route, &transport, "", "");
         transport.log(&Request::get(resource.to_owned()), &about, &self.place)

@@ -16,10 +16,6 @@ impl Token {
     pub(super) fn reveal(&self) -> &str {
         &self.0
     }
-
-    pub(super) fn hidden_in(&self, text: &str) -> String {
-        text.replace(&self.0, "***")
-    }
 }
 
 impl fmt::Debug for Token {

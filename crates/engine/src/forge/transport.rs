@@ -229,7 +229,7 @@ fn hidden(mut error: ForgeError, token: &Token) -> ForgeError {
         ForgeError::Forbidden { message, .. }
         | ForgeError::Refused { message, .. }
         | ForgeError::Network { message, .. }
-        | ForgeError::Odd { message, .. } => *message = token.hidden_in(message),
+        | ForgeError::Odd { message, .. } => *message = message.replace(token.reveal(), "***"),
         _ => {}
     }
     error
@@ -306,13 +306,7 @@ fn gh_spec(
     for name in ["GH_PROMPT_DISABLED", "GH_NO_UPDATE_NOTIFIER", "NO_COLOR"] {
         set(&mut env, name, "1");
     }
-    CommandSpec {
-        program: gh.into(),
-        args: args.iter().map(Into::into).collect(),
-        folder: place.folder.clone(),
-        env,
-        stdin,
-    }
+    CommandSpec { stdin, ..CommandSpec::new(gh, args, &place.folder, env) }
 }
 
 /// Curl reads all that it has to know, for others can read its arguments. The text of the request is in a
@@ -341,14 +335,11 @@ fn curl_call(
 }
 
 fn curl_run(curl: &PathBuf, config: String, place: &ForgeContext) -> Captured {
-    let spec = CommandSpec {
-        program: curl.into(),
-        // The user's curl settings could print the token, or send it to another server.
-        args: ["--disable", "--config", "-"].iter().map(Into::into).collect(),
-        folder: place.folder.clone(),
-        env: without(&host().environment(&place.environment), &token_variables(&place.hosts)),
-        stdin: config.into_bytes(),
-    };
+    // The user's curl settings could print the token, or send it to another server.
+    let args = ["--disable", "--config", "-"];
+    let env = without(&host().environment(&place.environment), &token_variables(&place.hosts));
+    let spec = CommandSpec::new(curl, args, &place.folder, env);
+    let spec = CommandSpec { stdin: config.into_bytes(), ..spec };
     capture(&spec, place.patience, place.stop.clone())
 }
 

@@ -12,7 +12,7 @@ use ralph_core::view::Message;
 use tokio::sync::{Notify, watch};
 
 use super::Channel;
-use crate::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
+use crate::process::{CommandSpec, Mark, Stop, Watch, captured};
 
 const QUEUE: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -31,7 +31,6 @@ pub struct ChannelContext {
 struct Waiting {
     messages: VecDeque<Arc<Message>>,
     closed: bool,
-    /// Why the first failed delivery failed.
     failure: Option<String>,
 }
 
@@ -123,8 +122,8 @@ async fn run(
 ) -> Result<(), String> {
     let watch = Watch { grace: GRACE, drain: GRACE, line_cap: 4096, ..Watch::timeout(PATIENCE) };
     let mark = Mark::new(&place.root, 0);
-    let ended = supervise(command, &watch, &mark, &mut IgnoreOutput, None, stop).await;
-    let output = ended.stderr_tail.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let ended = captured(command, &watch, &mark, stop).await;
+    let output = ended.stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
     let output = output.map(|line| {
         let line: String = printable_line(line).chars().take(200).collect();
         format!(": {line}")
@@ -141,13 +140,5 @@ async fn run(
         }
         ProcessEnd::Stopped => Err(format!("it was still running when the run ended{output}")),
         ProcessEnd::NotStarted { error } => Err(error),
-    }
-}
-
-struct IgnoreOutput;
-
-impl Listener for IgnoreOutput {
-    fn stdout(&mut self, _line: &[u8], _cut: bool) -> LineEffect {
-        LineEffect::Going
     }
 }

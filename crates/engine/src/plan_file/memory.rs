@@ -70,7 +70,6 @@ struct Stored {
     v: u32,
     text: String,
     ids: Vec<TaskId>,
-    /// How the store names it.
     #[serde(default)]
     name: Option<String>,
     /// A session may have changed it since, and nothing has judged that.

@@ -36,7 +36,6 @@ pub enum ReconcileError {
 /// A plan file and the store, synchronized.
 #[derive(Debug, Clone)]
 pub struct SyncedPlan {
-    /// The file, and which task each item is.
     pub plan: Snapshot,
     pub tasks: HashMap<TaskId, Task>,
     /// The titles of items whose ticks or other marks ralph reverted, because nothing has judged them.
@@ -252,9 +251,7 @@ enum Item {
     Done,
     /// Done, and not ticked.
     Tick,
-    /// The user has to look at it first.
     Waits,
-    /// Not wanted any more.
     Dropped,
 }
 

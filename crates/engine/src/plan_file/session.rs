@@ -17,19 +17,15 @@ pub struct Requested {
     pub done: Vec<TaskId>,
     /// Open tasks that it marked as dropped or waiting.
     pub marked: Vec<TaskId>,
-    /// It wrote that the plan is done.
     pub marker: bool,
     pub attempt: Option<AttemptNote>,
-    /// Ignored requests, in sentences.
     pub ignored: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Verdicts {
     pub done: Vec<TaskId>,
-    /// The plan may say that it is done.
     pub marker: bool,
-    /// What goes into a progress file about the iteration.
     pub entry: Option<ProgressEntry>,
 }
 

@@ -1,9 +1,9 @@
-//! The interface to a server for pull requests: which ones a branch has, and creating or updating one.
+//! What is asked of a server for pull requests, and what it answers.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_core::forge::{Feedback, ForgeKind, Pull, Words};
+use ralph_core::forge::{ForgeKind, Pull, Words};
 
 /// A pull request as it should be.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,6 @@ pub struct PullRequest<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Survey {
     Asked {
-        /// The pull requests of the branch in any state.
         pulls: Vec<Pull>,
         /// For each of them the ref of its last commit, which outlives the branch.
         head_refs: Vec<String>,
@@ -136,25 +135,4 @@ impl ForgeError {
             _ => None,
         }
     }
-}
-
-/// A server for pull requests. Calls block and are not for threads of an async runtime.
-pub trait Forge: Send + Sync {
-    /// The pull requests of a branch in any state. Changes nothing.
-    fn survey(&self, branch: &str) -> Result<Survey, ForgeError>;
-
-    /// Ensures that the branch, which is already pushed, has one open pull request with this text.
-    /// Opens one, or updates one that ralph opened; text from users stays. Calling it twice changes nothing.
-    fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError>;
-
-    /// The state of a pull request, the checks of a commit, and what reviewers said. Changes nothing.
-    fn feedback(
-        &self,
-        number: u64,
-        commit: &str,
-        with_comments: bool,
-    ) -> Result<(Pull, Feedback), ForgeError>;
-
-    /// The log of a check, by the resource that [`Self::feedback`] named.
-    fn log(&self, resource: &str) -> Result<String, ForgeError>;
 }

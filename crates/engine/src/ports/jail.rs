@@ -10,11 +10,9 @@ use crate::process::CommandSpec;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bind {
-    /// What is shown.
     pub from: PathBuf,
     /// The path in the sandbox.
     pub to: PathBuf,
-    /// Whether it may be changed there.
     pub writable: bool,
 }
 

@@ -6,7 +6,7 @@ mod jail;
 mod store;
 mod vcs;
 
-pub use forge::{Forge, ForgeError, Link, ManualSteps, Published, PullRequest, Survey};
+pub use forge::{ForgeError, Link, ManualSteps, Published, PullRequest, Survey};
 pub use jail::{Bind, HookEnd, HookSandbox, Jail};
 pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,

@@ -35,9 +35,18 @@ pub(crate) fn capture(
         }
     };
     let patience = Watch { grace: GRACE, line_cap: KEPT, ..Watch::timeout(limit) };
+    runtime.block_on(captured(spec, &patience, &Mark::new(&spec.folder, 0), stop))
+}
+
+/// The same in a runtime, with other limits.
+pub(crate) async fn captured(
+    spec: &CommandSpec,
+    watch: &Watch,
+    mark: &Mark,
+    stop: watch::Receiver<Stop>,
+) -> Captured {
     let mut kept = CapturedOutput(vec![]);
-    let mark = Mark::new(&spec.folder, 0);
-    let ended = runtime.block_on(supervise(spec, &patience, &mark, &mut kept, None, stop));
+    let ended = supervise(spec, watch, mark, &mut kept, None, stop).await;
     Captured { end: ended.end, stdout: kept.0, stderr: ended.stderr_tail }
 }
 

@@ -1,7 +1,7 @@
 //! Describes a program to run, how to supervise it, and its result. Data only.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
@@ -18,6 +18,19 @@ pub struct CommandSpec {
     pub env: Vec<(OsString, OsString)>,
     /// What it reads; then its standard input is closed. Nothing at all is `/dev/null`.
     pub stdin: Vec<u8>,
+}
+
+impl CommandSpec {
+    /// A program without input.
+    pub(crate) fn new<A: Into<OsString>>(
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = A>,
+        folder: &Path,
+        env: Vec<(OsString, OsString)>,
+    ) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        Self { program: program.into(), args, folder: folder.to_owned(), env, stdin: vec![] }
+    }
 }
 
 /// How long a program may do what.

@@ -35,7 +35,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::mark::Mark;
-use super::output::{Lines, Tail};
+use super::output::{Lines, TAIL, Tail};
 use super::process_tree::{self, News, ProcessId, ProcessTree};
 use super::spec::{CommandSpec, Ended, LineEffect, Listener, Stop, Watch};
 use crate::clock::Stopwatch;
@@ -118,7 +118,6 @@ enum Phase {
     Settling(Instant),
     /// All processes were asked to end, and have until then.
     Terminating(Instant),
-    /// All processes are being killed.
     Killing {
         next: Instant,
         until: Instant,
@@ -146,7 +145,7 @@ struct Session<'a, 'raw> {
     unwritten: &'a [u8],
     stdout: Reader<ChildStdout>,
     stderr: Reader<ChildStderr>,
-    tail: Tail,
+    tail: Tail<TAIL>,
     stop: Option<watch::Receiver<Stop>>,
     phase: Phase,
     started: Instant,

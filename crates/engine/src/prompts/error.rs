@@ -28,7 +28,6 @@ pub enum TemplateError {
 /// Something wrong in a template. Displays as a sentence and the line with a caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateFault {
-    /// The file, as it is named to users.
     pub path: PathBuf,
     /// The line, from 1.
     pub line: usize,
@@ -36,13 +35,11 @@ pub struct TemplateFault {
     pub column: usize,
     /// One sentence.
     pub message: String,
-    /// What to do about it, where that is known.
     pub hint: Option<String>,
     /// The line, ready to print.
     pub excerpt: String,
     /// How many columns of the terminal come before the caret.
     before: usize,
-    /// How many carets.
     carets: usize,
 }
 

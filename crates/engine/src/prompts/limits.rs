@@ -1,7 +1,6 @@
 //! Limits what a template may do. A session can write a template, and a few lines of Jinja could use all memory or
 //! never end: so its steps are counted, its output is limited, and no value can grow out of another.
 
-use std::fmt;
 use std::io::{self, Write};
 
 use minijinja::machinery::{Span, Token, tokenize};
@@ -31,7 +30,6 @@ pub(super) fn set(environment: &mut Environment<'_>) {
 
 /// What a template may not contain: in it, a value would grow without writing anything.
 pub(super) struct Forbidden {
-    /// One sentence.
     pub(super) message: String,
     pub(super) span: Span,
 }
@@ -101,17 +99,13 @@ fn indent(value: &str, width: Option<usize>, first: Option<bool>) -> Result<Stri
 fn fits(length: usize) -> Result<(), Error> {
     match length <= OUTPUT {
         true => Ok(()),
-        false => Err(Error::new(ErrorKind::InvalidOperation, TooLong.to_string())),
+        false => Err(Error::new(ErrorKind::InvalidOperation, too_long())),
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooLong;
-
-impl fmt::Display for TooLong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the prompt would be longer than {} MiB", OUTPUT >> 20)
-    }
+/// What the user reads where the output of a template is longer than it may be.
+fn too_long() -> String {
+    format!("the prompt would be longer than {} MiB", OUTPUT >> 20)
 }
 
 /// Describes a limit for the user.
@@ -120,7 +114,7 @@ pub(super) fn words(error: &Error) -> Option<String> {
         ErrorKind::OutOfFuel => {
             Some(format!("the prompt takes more than {STEPS} steps: does a loop run too long?"))
         }
-        ErrorKind::WriteFailure => Some(TooLong.to_string()),
+        ErrorKind::WriteFailure => Some(too_long()),
         _ => None,
     }
 }
@@ -138,7 +132,7 @@ impl Page {
 impl Write for Page {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.len().saturating_add(bytes.len()) > OUTPUT {
-            return Err(io::Error::other(TooLong.to_string()));
+            return Err(io::Error::other(too_long()));
         }
         self.0.extend_from_slice(bytes);
         Ok(bytes.len())

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use super::record::{Pending, PublishRecords};
 use super::watch::WatchSetup;
 use crate::forge::{ForgeContext, RemoteForge, Retry};
-use crate::ports::{Forge, ForgeError, GitError, Published, PullRequest, StoreError, Survey};
+use crate::ports::{ForgeError, GitError, Published, PullRequest, StoreError, Survey};
 use crate::process::{CommandSpec, Stop};
 use crate::run::crash;
 use crate::vcs::upstream::{commit_of, relation};
@@ -47,7 +47,6 @@ pub struct Outlet<'a> {
     pub setup: &'a PublishSetup,
     /// How a `pre-push` hook is run that a session could have written.
     pub sandboxed: &'a RunHook<'a>,
-    /// Signals when to give up.
     pub stop: watch::Receiver<Stop>,
 }
 

@@ -67,7 +67,6 @@ impl ReviewRecord {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
-    /// Why, as the middle of a sentence.
     pub why: String,
 }
 

@@ -10,8 +10,8 @@ use ralph_core::text::printable_line;
 use super::outlet::Outlet;
 use super::record::ReviewRecord;
 use crate::clock::now;
-use crate::forge::paused;
-use crate::ports::{Forge, ForgeError};
+use crate::forge::{RemoteForge, paused};
+use crate::ports::ForgeError;
 use crate::vcs::upstream::commit_of;
 
 /// What of a pull request becomes work.
@@ -25,7 +25,6 @@ pub struct WatchSetup {
 #[derive(Debug)]
 pub enum Watched {
     Work(Work),
-    /// There is nothing to wait for.
     Over(Review),
 }
 
@@ -135,7 +134,7 @@ impl Outlet<'_> {
     }
 
     /// The full text of a finding for a session. A missing log is no reason not to start.
-    fn finding_text(&self, forge: &dyn Forge, finding: &Finding) -> Result<String, ForgeError> {
+    fn finding_text(&self, forge: &RemoteForge, finding: &Finding) -> Result<String, ForgeError> {
         let log = match finding.log.as_deref().map(|resource| forge.log(resource)) {
             None => None,
             Some(Ok(log)) => Some(log),

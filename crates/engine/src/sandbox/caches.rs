@@ -105,7 +105,6 @@ pub struct Caches {
     /// Where the project is looked through for the tools that it uses; `None` for the caches of gates and
     /// verifiers, which hold the same tools as `sessions`.
     root: Option<PathBuf>,
-    /// The folder of the sessions' caches.
     sessions: PathBuf,
 }
 

@@ -45,9 +45,7 @@ pub struct SandboxConfig {
     /// The user's home, and the one that the system knows of where that is another.
     pub homes: Vec<PathBuf>,
     pub environment: Vec<(OsString, OsString)>,
-    /// Where tools write.
     pub caches: Caches,
-    /// This program.
     pub ralph: PathBuf,
     /// Programs that must be found wherever they are.
     pub programs: Vec<PathBuf>,
@@ -60,7 +58,6 @@ pub struct SandboxConfig {
     pub home: Home,
     /// Sockets of other programs that the user lets sessions and gates talk to.
     pub sockets: Vec<Bind>,
-    /// What everything in a sandbox may use.
     pub limits: Limits,
     pub network: Network,
     pub agents: Vec<AgentState>,

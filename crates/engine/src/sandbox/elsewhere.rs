@@ -23,7 +23,6 @@ const OF_OTHERS: [&str; 6] =
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Top {
     system: Vec<PathBuf>,
-    /// Links, and where each leads.
     links: Vec<(PathBuf, PathBuf)>,
     pub(super) elsewhere: Vec<PathBuf>,
 }

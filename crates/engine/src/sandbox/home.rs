@@ -35,7 +35,6 @@ pub struct HomeNeeds<'a> {
     pub homes: &'a [PathBuf],
     pub project: &'a Project,
     pub environment: &'a [(OsString, OsString)],
-    /// Where copies are kept.
     pub caches: &'a Caches,
     /// Programs that must be found wherever they are.
     pub programs: &'a [PathBuf],
@@ -53,7 +52,6 @@ pub struct Home {
     binds: Vec<Bind>,
     links: Vec<(PathBuf, PathBuf)>,
     covered: Vec<PathBuf>,
-    /// The copy of the user's settings of git.
     git: Option<Bind>,
 }
 

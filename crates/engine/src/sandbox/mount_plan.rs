@@ -21,7 +21,6 @@ pub(super) enum Mount {
     Nothing(PathBuf),
     /// A symbolic link and where it leads, in a [`Mount::Scratch`].
     Link(PathBuf, PathBuf),
-    /// Something of the machine.
     Show(Bind),
 }
 

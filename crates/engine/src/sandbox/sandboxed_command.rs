@@ -27,7 +27,6 @@ impl ProgramKind {
 #[derive(Debug, Clone)]
 pub struct SandboxedCommand {
     pub kind: ProgramKind,
-    /// The worktree that it is about.
     pub worktree: PathBuf,
     /// What it may change: the worktree, or a checkout of it. The worktree is not shown otherwise.
     pub writable: Vec<PathBuf>,

@@ -34,7 +34,6 @@ pub struct Tries {
     pub pid: i32,
     /// The abstract socket that must not be reachable; empty where the system cannot fence that.
     pub socket: String,
-    /// A folder in which a file can be written.
     pub allowed: PathBuf,
 }
 
@@ -103,22 +102,19 @@ pub(super) fn run(sandbox: &Sandbox, config: &SandboxConfig) -> Result<(), Strin
     let name = format!("ralph-self-test-{}", std::process::id());
     let listener = SocketAddr::from_abstract_name(name.as_bytes())
         .and_then(|address| UnixListener::bind_addr(&address));
+    // Landlock can fence abstract sockets and signals from its sixth version on.
+    let is_fenced = listener.is_ok() && super::inside::landlock_version() >= 6;
     let tries = Tries {
         outside,
         secret,
         pid: rustix::process::getpid().as_raw_nonzero().get(),
-        socket: if listener.is_ok() && has_scopes() { name } else { String::new() },
+        socket: if is_fenced { name } else { String::new() },
         allowed,
     };
     let mut config = config.clone();
     config.hidden.push(hidden);
-    let command = CommandSpec {
-        program: sandbox.ralph().into(),
-        args: tries.arguments(),
-        folder: "/".into(),
-        env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
-        stdin: vec![],
-    };
+    let env = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+    let command = CommandSpec::new(sandbox.ralph(), tries.arguments(), Path::new("/"), env);
     let sandboxed = SandboxedCommand {
         writable: vec![],
         binds: vec![Bind::readable(&tries.outside), Bind::writable(&tries.allowed)],
@@ -152,9 +148,4 @@ fn tried(
 ) -> io::Result<Probe> {
     let wrapped = sandbox.wrap(command.clone(), sandboxed)?;
     Ok(crate::probe::run_spec(&wrapped.command, PATIENCE))
-}
-
-/// Whether Landlock can fence abstract sockets and signals: from its sixth version.
-fn has_scopes() -> bool {
-    super::inside::landlock_version() >= 6
 }

@@ -22,7 +22,6 @@ pub enum ClientError {
     NobodyThere(PathBuf),
     #[error("the request has {0} bytes, more than the {MAX_LINE} that a session may send")]
     TooLong(usize),
-    /// It was understood and refused.
     #[error("{0}")]
     Refused(String),
     #[error("ralph does not understand the answer: {0}")]

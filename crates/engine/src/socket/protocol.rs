@@ -44,9 +44,7 @@ impl Call {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Reply {
     pub code: u8,
-    /// What to print.
     pub out: String,
-    /// What to say.
     pub err: String,
 }
 
@@ -73,9 +71,7 @@ pub struct ControlLine {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ControlReply {
-    /// The run accepted it.
     pub ok: bool,
-    /// Why the run refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

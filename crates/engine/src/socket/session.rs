@@ -44,7 +44,6 @@ pub struct SessionIdentity {
     /// The plan file that it works through, where the agent ticks the tasks it chose: tasks with this reference
     /// may be reported done without a claim.
     pub plan: Option<String>,
-    /// What it asked for so far.
     pub requests: Requests,
     /// What it may add to the plan; `None`: nothing.
     pub adds: Option<Adds>,

@@ -50,7 +50,6 @@ impl State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempts<K> {
-    /// Those on a task.
     Of(K),
     /// Those that did not end before this.
     Since(Timestamp),

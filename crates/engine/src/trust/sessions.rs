@@ -62,6 +62,15 @@ impl Deciding {
         all
     }
 
+    fn digests<'a>(
+        &self,
+        worktree: &Path,
+        known: impl Iterator<Item = &'a String>,
+    ) -> BTreeMap<String, String> {
+        let versions = self.versions(worktree, known).into_iter();
+        versions.map(|(name, version)| (name, version.digest())).collect()
+    }
+
     /// The files of this run, from the top of a worktree.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let usual = [SETTINGS, AGENTS, INCLUDE].into_iter().chain(TEMPLATES);
@@ -92,11 +101,7 @@ impl Deciding {
                 places.push(self.home.clone());
             }
             let names: Vec<String> = ledger.files.keys().cloned().collect();
-            let digests = |place: PathBuf| {
-                let versions = self.versions(&place, names.iter()).into_iter();
-                let digests = versions.map(|(name, version)| (name, version.digest())).collect();
-                (place, digests)
-            };
+            let digests = |place: PathBuf| (place.clone(), self.digests(&place, names.iter()));
             let places: Vec<_> = places.into_iter().map(digests).collect();
             let written = |(place, digests): &(PathBuf, BTreeMap<String, String>)| {
                 (place.to_string_lossy().into_owned(), digests.clone())
@@ -116,8 +121,7 @@ impl Deciding {
 
     /// The deciding files of a worktree now, for code of a session that runs outside of one.
     pub fn snapshot(&self, worktree: &Path) -> SessionWatch {
-        let versions = self.versions(worktree, std::iter::empty()).into_iter();
-        let digests = versions.map(|(name, version)| (name, version.digest())).collect();
+        let digests = self.digests(worktree, std::iter::empty());
         SessionWatch { places: vec![(worktree.to_owned(), digests)] }
     }
 

@@ -9,14 +9,16 @@ use super::ends::{ApiError, Limits, Outcome, class};
 use super::message::{Message, Part, known};
 use super::stream_line::{StreamLine, get, text, totals};
 use crate::agents::Decoder;
-use crate::agents::text::{Tail, head, one_line};
+use crate::agents::text::{head, one_line};
 use crate::agents::unfinished::unfinished;
-use crate::process::LineEffect;
+use crate::process::{LineEffect, Tail};
 
 /// How much of a tool's arguments is shown, in characters.
 const MAX_INPUT: usize = 500;
 /// How much of a tool's result is shown, in bytes.
 const MAX_RESULT: usize = 4 << 10;
+/// How much is kept of what a program prints that prints no events, in bytes.
+const MAX_PRINTED: usize = 256 << 10;
 /// How many refused tools are kept by name.
 const MAX_DENIED: usize = 100;
 /// Most lines of a chatty session, not worth a look: whole blocks follow.
@@ -40,7 +42,7 @@ pub(super) struct ClaudeDecoder {
     unreadable: u64,
     cut: u64,
     /// What was printed, as long as there was no event.
-    printed: Tail,
+    printed: Tail<MAX_PRINTED>,
     message: String,
     model: Option<String>,
     denied: Vec<String>,
@@ -145,50 +147,44 @@ impl ClaudeDecoder {
             self.unreadable += 1;
         }
         if self.events == 0 {
-            self.printed.push(line);
+            self.printed.line(line);
             events.push(AgentEvent::Text { text: text.to_owned() });
         }
     }
 
     fn event(&mut self, line: &StreamLine<'_>, events: &mut Vec<AgentEvent>) -> LineEffect {
         let subtype = text(line.subtype).unwrap_or_default();
-        match (&*line.kind, &*subtype) {
-            ("assistant", _) => {
-                let heard = self.works();
-                match Message::leniently(line) {
-                    // The CLI's own text about an error; the end of the session reports it.
-                    Some(message) if line.error.is_some() || message.model() == NO_MODEL => {
-                        self.error = ApiError::of(line);
-                    }
-                    Some(message) => {
-                        self.assistant(&message, line.parent_tool_use_id.is_some(), events);
-                    }
-                    None => {}
-                }
-                return heard;
+        let effect = match (&*line.kind, &*subtype) {
+            ("assistant" | "user" | "stream_event", _) | ("system", "init" | "api_retry") => {
+                self.works()
             }
+            _ => LineEffect::Going,
+        };
+        match (&*line.kind, &*subtype) {
+            ("assistant", _) => match Message::leniently(line) {
+                // The CLI's own text about an error; the end of the session reports it.
+                Some(message) if line.error.is_some() || message.model() == NO_MODEL => {
+                    self.error = ApiError::of(line);
+                }
+                Some(message) => {
+                    self.assistant(&message, line.parent_tool_use_id.is_some(), events);
+                }
+                None => {}
+            },
             ("user", _) => {
-                let heard = self.works();
                 if let Some(message) = Message::leniently(line) {
                     self.tool_ends(&message, events);
                 }
-                return heard;
             }
-            ("stream_event", _) => return self.works(),
             ("result", _) => {
                 self.result(line, events);
                 return LineEffect::Result;
             }
-            ("system", "init") => {
-                let heard = self.works();
-                events.push(AgentEvent::Started {
-                    model: text(line.model).map(Cow::into_owned),
-                    version: text(line.claude_code_version).map(Cow::into_owned),
-                });
-                return heard;
-            }
+            ("system", "init") => events.push(AgentEvent::Started {
+                model: text(line.model).map(Cow::into_owned),
+                version: text(line.claude_code_version).map(Cow::into_owned),
+            }),
             ("system", "api_retry") => {
-                let heard = self.works();
                 self.limits.retried = true;
                 events.push(AgentEvent::Retrying {
                     attempt: get(line.attempt).unwrap_or_default(),
@@ -201,7 +197,6 @@ impl ClaudeDecoder {
                     self.over = Some(Outcome::not_logged_in(line));
                     return LineEffect::Over;
                 }
-                return heard;
             }
             ("system", "permission_denied") => {
                 if let Some(tool) = text(line.tool_name) {
@@ -210,14 +205,17 @@ impl ClaudeDecoder {
                 }
             }
             ("rate_limit_event", _) => self.limit(line),
-            // The many notices of the CLI about itself.
-            ("system" | "control_response" | "control_request" | "keep_alive", _) => {}
+            // The many notices of the CLI about itself, and parts of messages.
+            (
+                "system" | "control_response" | "control_request" | "keep_alive" | "stream_event",
+                _,
+            ) => {}
             (kind, _) => {
                 self.unknown += 1;
                 events.push(AgentEvent::Unknown { kind: one_line(kind, 60) });
             }
         }
-        LineEffect::Going
+        effect
     }
 
     fn assistant(
@@ -350,7 +348,7 @@ impl ClaudeDecoder {
 
     /// It ended well and is not who we thought.
     fn without_events(&self) -> (EndClass, String, String) {
-        let text = self.printed.text();
+        let text = String::from_utf8_lossy(self.printed.bytes()).trim().to_owned();
         let (class, sentence) = match text.is_empty() {
             _ if self.strange + self.unknown > 0 => {
                 (EndClass::Malformed, "printed JSON that this agent does not print")

@@ -33,7 +33,7 @@ impl ApiError {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Outcome {
     is_error: bool,
     subtype: String,
@@ -67,11 +67,9 @@ impl Outcome {
         let names = text(line.error).map(Cow::into_owned).into_iter().collect();
         Self {
             is_error: true,
-            subtype: String::new(),
-            stop_reason: String::new(),
-            terminal_reason: String::new(),
             error: ApiError { names, status: get(line.error_status) },
             text: "API Error: 401, the provider rejected the login or the API key".to_owned(),
+            ..Self::default()
         }
     }
 

@@ -14,11 +14,10 @@ use super::stream_line::{Raw, StreamLine, get, text, tokens};
 /// The fields of a message. Several lines can be of one message, each with the usage of the whole.
 #[derive(Debug, Deserialize)]
 pub(super) struct Message<'a, C = Vec<Block<'a>>> {
+    // For every field of this lifetime.
     #[serde(borrow)]
     id: Raw<'a>,
-    #[serde(borrow)]
     model: Raw<'a>,
-    #[serde(borrow)]
     usage: Raw<'a>,
     content: C,
 }
@@ -28,21 +27,13 @@ pub(super) struct Message<'a, C = Vec<Block<'a>>> {
 pub(super) struct Block<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
-    #[serde(borrow)]
     text: Raw<'a>,
-    #[serde(borrow)]
     thinking: Raw<'a>,
-    #[serde(borrow)]
     id: Raw<'a>,
-    #[serde(borrow)]
     name: Raw<'a>,
-    #[serde(borrow)]
     input: Raw<'a>,
-    #[serde(borrow)]
     tool_use_id: Raw<'a>,
-    #[serde(borrow)]
     content: Raw<'a>,
-    #[serde(borrow)]
     is_error: Raw<'a>,
 }
 

@@ -31,66 +31,42 @@ pub(super) fn text<'a>(raw: Raw<'a>) -> Option<Cow<'a, str>> {
 pub(super) struct StreamLine<'a, M = Raw<'a>> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
-    #[serde(borrow)]
     pub(super) subtype: Raw<'a>,
     // init
-    #[serde(borrow)]
     pub(super) model: Raw<'a>,
-    #[serde(borrow)]
     pub(super) claude_code_version: Raw<'a>,
     // assistant, user
     pub(super) message: M,
-    #[serde(borrow)]
     pub(super) parent_tool_use_id: Raw<'a>,
     // an assistant message that reports an error; api_retry
-    #[serde(borrow)]
     pub(super) error: Raw<'a>,
     // the same, and result
-    #[serde(borrow)]
     pub(super) api_error: Raw<'a>,
-    #[serde(borrow)]
     pub(super) api_error_status: Raw<'a>,
-    #[serde(borrow)]
     pub(super) api_error_type: Raw<'a>,
     // api_retry
-    #[serde(borrow)]
     pub(super) attempt: Raw<'a>,
-    #[serde(borrow)]
     pub(super) retry_delay_ms: Raw<'a>,
-    #[serde(borrow)]
     pub(super) error_status: Raw<'a>,
     // permission_denied
-    #[serde(borrow)]
     pub(super) tool_name: Raw<'a>,
     // rate_limit_event, which puts them one level deeper in some versions
-    #[serde(borrow)]
     pub(super) rate_limit_info: Raw<'a>,
-    #[serde(borrow)]
     pub(super) status: Raw<'a>,
-    #[serde(rename = "resetsAt", borrow)]
+    #[serde(rename = "resetsAt")]
     pub(super) resets_at: Raw<'a>,
     // result
-    #[serde(borrow)]
     pub(super) is_error: Raw<'a>,
-    #[serde(borrow)]
     pub(super) result: Raw<'a>,
-    #[serde(borrow)]
     pub(super) errors: Raw<'a>,
-    #[serde(borrow)]
     pub(super) stop_reason: Raw<'a>,
-    #[serde(borrow)]
     pub(super) terminal_reason: Raw<'a>,
-    #[serde(borrow)]
     pub(super) num_turns: Raw<'a>,
-    #[serde(borrow)]
     pub(super) duration_ms: Raw<'a>,
-    #[serde(borrow)]
     pub(super) total_cost_usd: Raw<'a>,
-    #[serde(borrow)]
     pub(super) usage: Raw<'a>,
-    #[serde(rename = "modelUsage", borrow)]
+    #[serde(rename = "modelUsage")]
     pub(super) model_usage: Raw<'a>,
-    #[serde(borrow)]
     pub(super) permission_denials: Raw<'a>,
 }
 

@@ -17,12 +17,10 @@ pub enum Step {
     Think {
         text: String,
     },
-    /// Writes a file beneath the folder of the session.
     Write {
         path: String,
         text: String,
     },
-    /// Runs a program in the folder of the session.
     Run {
         /// The program and its arguments; no shell sees them.
         argv: Vec<String>,
@@ -40,10 +38,8 @@ pub enum Step {
         usd: Option<f64>,
     },
     Sleep {
-        /// So many milliseconds.
         ms: u64,
     },
-    /// A usage limit is reached; the session ends.
     Limit {
         #[serde(deserialize_with = "duration")]
         reset_in: Duration,

@@ -27,13 +27,11 @@ pub(super) enum ScriptEvent {
     Think {
         text: String,
     },
-    /// A step that does something begins.
     ToolStarted {
         id: String,
         name: String,
         input: String,
     },
-    /// It has ended.
     ToolEnded {
         id: String,
         is_error: bool,
@@ -43,7 +41,6 @@ pub(super) enum ScriptEvent {
     Usage {
         usage: Usage,
     },
-    /// A limit is reached, until then.
     Limit {
         resets_at_ms: i64,
     },

@@ -14,8 +14,9 @@
 //!
 //! It is a process of its own in every respect but one: it lives in ralph's memory, as a child of
 //! `posix_spawn` does for a moment. A fork would copy the page table of ralph, and after it every page
-//! that either side writes to; that took longer than everything else about a session. So nothing here may
-//! allocate, take a lock or panic, and there are two times:
+//! that either side writes to. Measured with 16 MB in use, on 2 cores (medians of 301): `clone` with
+//! `CLONE_VM` takes 0.02 ms, `fork` 0.5 ms, and the first writes to all pages after it 30 ms more. So
+//! nothing here may allocate, take a lock or panic, and there are two times:
 //!
 //! - Until the program runs, or cannot, the thread that started the subreaper waits, without a call of the C
 //!   library. The subreaper shares that thread's `errno` and may use it.

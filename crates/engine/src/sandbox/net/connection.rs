@@ -33,7 +33,6 @@ struct Journey {
 }
 
 enum Language {
-    /// A tunnel by HTTP.
     Connect,
     /// One HTTP request: its rewritten header, and its body.
     Forward(Vec<u8>, Body),

@@ -23,16 +23,22 @@ const OURS: [&str; 9] = [
 /// What a client wants.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ProxyRequest {
-    /// Bytes both ways.
-    Tunnel { host: Host, port: u16 },
+    Tunnel {
+        host: Host,
+        port: u16,
+    },
     /// One request; `head` is what the server is to get.
-    Forward { host: Host, port: u16, head: Vec<u8>, body: Body },
+    Forward {
+        host: Host,
+        port: u16,
+        head: Vec<u8>,
+        body: Body,
+    },
 }
 
 /// How much follows a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
-    /// So many bytes.
     Bytes(u64),
     /// Chunks, the last of which is empty.
     Chunked,

@@ -77,10 +77,6 @@ impl SqliteTable {
         self.sql(|c| c.prepare_cached(text)?.query_map(values, read)?.collect())
     }
 
-    fn tasks(&self, condition: &str, values: impl Params) -> Result<Vec<Task>> {
-        self.rows(&format!("{TASK}{condition}"), values, rows::task)
-    }
-
     /// Claimed tasks in a scope, before or after `now`, best first.
     fn claimed(
         &self,
@@ -377,7 +373,7 @@ impl Table for SqliteTable {
             true => "t.status <> 'deleted'".to_owned(),
         };
         let text = format!(
-            "WHERE ({statuses})
+            "{TASK}WHERE ({statuses})
               AND (:assignee IS NULL OR t.agent = :assignee)
               AND (:feature IS NULL OR t.feature = :feature)
               AND (:parent IS NULL OR p.id = :parent)
@@ -386,7 +382,7 @@ impl Table for SqliteTable {
               AND (:category IS NULL OR t.category = :category)
             ORDER BY t.seq"
         );
-        self.tasks(
+        self.rows(
             &text,
             named_params! {
                 ":assignee": filter.assignee.as_ref().map(AgentId::as_str),
@@ -396,6 +392,7 @@ impl Table for SqliteTable {
                 ":spec": filter.spec,
                 ":category": filter.category,
             },
+            rows::task,
         )
     }
 
