@@ -18,7 +18,6 @@ pub enum Typed {
     Interrupted,
 }
 
-/// Reads a line from standard input.
 pub fn line() -> io::Result<Typed> {
     typed(|| read_line(&mut io::stdin().lock()))
 }

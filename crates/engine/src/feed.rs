@@ -109,7 +109,6 @@ impl Feed {
         Ok(())
     }
 
-    /// Brings what was written to the disk.
     pub fn sync(&self) -> io::Result<()> {
         let tail = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);
         tail.file.sync_data()
@@ -129,7 +128,6 @@ impl Feed {
         &self.0.path
     }
 
-    /// Follows from the event with this number on.
     pub fn since(&self, seq: u64) -> Subscription {
         Subscription {
             path: self.0.path.clone(),

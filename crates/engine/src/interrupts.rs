@@ -17,7 +17,6 @@ pub(crate) enum Interrupt {
     Terminate,
 }
 
-/// How many requests there were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Heard {
     ctrl_c: u32,

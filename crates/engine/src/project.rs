@@ -44,7 +44,6 @@ pub enum ProjectError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// A repository as ralph sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// The working tree that we are in.

@@ -93,7 +93,6 @@ pub struct Template {
 }
 
 impl Template {
-    /// A template that came with the program.
     pub fn built_in(text: &str) -> Self {
         Self { path: None, text: text.to_owned(), had_old_rules: false }
     }
@@ -159,7 +158,6 @@ impl Template {
         self.path.as_deref()
     }
 
-    /// Writes the prompt from the template alone.
     pub fn render_bare(
         &self,
         variables: &Variables,

@@ -31,7 +31,6 @@ use crate::untrusted::{self, if_there};
 const FILE: &str = "trust.json";
 /// A process that changes the ledger holds a lock on this file.
 const LOCK: &str = "trust.lock";
-/// The largest ledger.
 const LARGEST: u64 = 64 << 20;
 /// How much of a reflog is read for its first line.
 const FIRST_LINE: u64 = 4 << 10;
@@ -52,7 +51,6 @@ impl Trust {
         }
     }
 
-    /// The file of the ledger, for messages.
     pub fn path(&self) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(FILE))
     }

@@ -228,12 +228,12 @@ fn resolve(root: &Path, path: &Path) -> io::Result<PathBuf> {
             )));
         }
         let shown = target.display();
-        let beneath = if target.is_absolute() {
-            let leads_out =
-                format!("it is a symbolic link to {shown}, which is outside the repository");
-            target.strip_prefix(root).map_err(|_| refusal(leads_out))?
-        } else {
-            target.as_path()
+        let leads_out = || {
+            refusal(format!("it is a symbolic link to {shown}, which is outside the repository"))
+        };
+        let beneath = match target.is_absolute() {
+            true => target.strip_prefix(root).map_err(|_| leads_out())?,
+            false => target.as_path(),
         };
         let from = if target.is_absolute() {
             Path::new("")
@@ -241,8 +241,7 @@ fn resolve(root: &Path, path: &Path) -> io::Result<PathBuf> {
             way.parent().unwrap_or(Path::new(""))
         };
         if below(Path::new("/"), &Path::new("/").join(from).join(beneath)).is_none() {
-            let why = format!("it is a symbolic link to {shown}, which is outside the repository");
-            return Err(refusal(why));
+            return Err(leads_out());
         }
         if !is_committed(root, &way, &target) {
             let why = format!(

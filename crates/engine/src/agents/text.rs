@@ -1,19 +1,8 @@
 //! Bounds texts of agents: excerpts for users.
 
-/// The beginning of a text: at most so many bytes, whole characters.
-pub(super) fn head(text: &str, most: usize) -> &str {
-    if text.len() <= most {
-        return text;
-    }
-    &text[..text.floor_char_boundary(most)]
-}
-
 /// The text on one line: runs of white space and control characters become one space; what goes
 /// beyond `most` characters becomes an ellipsis.
 pub(super) fn one_line(text: &str, most: usize) -> String {
-    if is_one_line(text) && text.len() <= most {
-        return text.to_owned();
-    }
     let mut line = String::with_capacity(text.len().min(most));
     let (mut length, mut gap) = (0, false);
     for c in text.chars() {
@@ -36,15 +25,6 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
     line
 }
 
-/// Nothing would be changed about it; only the simplest texts are known as such.
-fn is_one_line(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
-        && !bytes.windows(2).any(|two| two == b"  ")
-        && bytes.first() != Some(&b' ')
-        && bytes.last() != Some(&b' ')
-}
-
 pub(super) fn last_words(stderr_tail: &str) -> String {
     const LINES: usize = 3;
     const CHARS: usize = 600;
@@ -57,13 +37,6 @@ pub(super) fn last_words(stderr_tail: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_head_ends_between_characters() {
-        assert_eq!(head("añb", 2), "a");
-        assert_eq!(head("añb", 3), "añ");
-        assert_eq!(head("añb", 99), "añb");
-    }
 
     #[test]
     fn one_line_is_one_line() {

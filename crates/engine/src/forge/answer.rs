@@ -22,7 +22,6 @@ pub(super) struct Answer {
 /// Names in small letters, and values.
 type Headers = Vec<(String, String)>;
 
-/// What a good answer says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) body: Value,
@@ -63,7 +62,6 @@ impl<'a> About<'a> {
 }
 
 impl Answer {
-    /// Reads an answer; `None` for anything else.
     pub(super) fn read(printed: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(printed);
         let mut rest: &str = &text;
@@ -193,7 +191,6 @@ impl Answer {
     }
 }
 
-/// A text, or those of a list.
 fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],

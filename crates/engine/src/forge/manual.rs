@@ -6,7 +6,6 @@ use ralph_core::shell::quoted;
 use crate::ports::{ForgeError, ManualSteps, PullRequest};
 use crate::project::write_privately;
 
-/// Why ralph can only push to a server.
 pub(super) fn unknown(address: &Address) -> String {
     format!("ralph does not know what kind of server {} is: see publish.hosts", address.host)
 }

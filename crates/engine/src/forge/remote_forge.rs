@@ -174,7 +174,6 @@ impl RemoteForge {
         }
     }
 
-    /// Where pull requests are, and how to get there.
     pub(super) fn destination(&self) -> Result<Destination, ForgeError> {
         let (source, target) = self.addresses()?;
         let Some((kind, transport)) = Transport::to(&target, &self.place)? else {

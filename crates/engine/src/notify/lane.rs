@@ -65,7 +65,6 @@ impl Lane {
         self.news.notify_one();
     }
 
-    /// What went wrong first, in a sentence.
     pub(super) fn failure(&self) -> Option<String> {
         let why = self.waiting().failure.clone()?;
         Some(format!("notifications through {} failed: {why}", self.channel.name()))
@@ -114,7 +113,6 @@ impl Lane {
     }
 }
 
-/// Runs a program; `Err` is why the delivery failed.
 async fn run(
     command: &CommandSpec,
     place: &ChannelContext,

@@ -73,7 +73,6 @@ impl PlanFile {
         write_atomically(&lane.copy, text).map_err(|error| copy.unwritable(error))
     }
 
-    /// The text of the copy; nothing if it is gone.
     pub(super) fn read_copy(&self, lane: &PlanLane) -> Result<Option<Read>, PlanFileError> {
         let copy = Self { path: lane.copy.clone(), ..self.clone() };
         copy.read()

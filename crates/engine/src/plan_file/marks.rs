@@ -104,10 +104,17 @@ pub(super) fn hold_one(
     by: &Actor,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    match store.hold(id, by, now) {
-        Ok(()) => store.note(id, reason, by, now).map(|()| true),
-        Err(StoreError::Refused(_)) => Ok(false),
-        Err(error) => Err(error),
+    match unless_refused(store.hold(id, by, now))? {
+        Some(()) => store.note(id, reason, by, now).map(|()| true),
+        None => Ok(false),
+    }
+}
+
+/// `None` where the rules do not allow it.
+pub(super) fn unless_refused<T>(done: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match done {
+        Err(StoreError::Refused(_)) => Ok(None),
+        done => done.map(Some),
     }
 }
 

@@ -136,7 +136,6 @@ impl PlanFile {
         self.path.parent().unwrap_or(Path::new("."))
     }
 
-    /// Reads it; `None` when there is no such file.
     pub fn read(&self) -> Result<Option<Read>, PlanFileError> {
         let Some(bytes) = self.bytes()? else { return Ok(None) };
         self.parse(self.decoded(&bytes)?.to_owned()).map(Some)

@@ -15,7 +15,7 @@ use ralph_core::task::{Actor, Status, Task, TaskPatch};
 use ralph_core::text::Title;
 use ralph_core::{TaskId, Timestamp};
 
-use super::marks::{self, Undone, hold_one};
+use super::marks::{self, Undone, hold_one, unless_refused};
 use super::memory::Snapshot;
 use super::removed_items::{self, RemovedItem, is_undecided};
 use super::replace::{Replaced, create, replace};
@@ -420,11 +420,8 @@ impl<'a> Reconciliation<'a> {
             store.sync(&tasks, SyncMode::Add, by, now)?;
         }
         for id in &self.back {
-            match store.reset(id, by, now) {
-                // Ticked, it is done already.
-                Ok(()) | Err(StoreError::Refused(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+            // Ticked, it is done already.
+            unless_refused(store.reset(id, by, now))?;
         }
         let dropped = self.ids.iter().zip(&self.items).filter(|(_, item)| **item == Item::Dropped);
         let gone: Vec<TaskId> = self
@@ -438,11 +435,8 @@ impl<'a> Reconciliation<'a> {
             .cloned()
             .collect();
         if !gone.is_empty() {
-            match store.delete(DeleteWhich::Ids(gone), by, now) {
-                // The user has added parts: they stay.
-                Ok(_) | Err(StoreError::Refused(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+            // Where the user has added parts, they stay.
+            unless_refused(store.delete(DeleteWhich::Ids(gone), by, now))?;
         }
         Ok(())
     }
@@ -467,10 +461,7 @@ impl<'a> Reconciliation<'a> {
                         held.push(id.clone());
                     }
                 }
-                Item::Open if was => match store.reset(id, by, now) {
-                    Ok(()) | Err(StoreError::Refused(_)) => {}
-                    Err(error) => return Err(error),
-                },
+                Item::Open if was => drop(unless_refused(store.reset(id, by, now))?),
                 _ => {}
             }
         }
@@ -478,7 +469,6 @@ impl<'a> Reconciliation<'a> {
         Ok(())
     }
 
-    /// An item as the store takes it in.
     fn task(&self, index: usize) -> PlanTask {
         let doc = &self.read.doc;
         let item = &doc.items[index];
@@ -534,7 +524,6 @@ impl<'a> Reconciliation<'a> {
     }
 }
 
-/// The text after edits that were made for it.
 pub(super) fn applied(plan: &PlanFile, text: &str, edits: &[Edit]) -> Result<Read, PlanFileError> {
     let failed = |error| plan.unwritable(std::io::Error::other(error));
     plan.parse(apply(text, edits).map_err(failed)?)

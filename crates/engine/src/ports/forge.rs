@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use ralph_core::forge::{ForgeKind, Pull, Words};
 
-/// A pull request as it should be.
 #[derive(Debug, Clone, Copy)]
 pub struct PullRequest<'a> {
     pub words: &'a Words,

@@ -106,7 +106,6 @@ mod linux {
             .collect()
     }
 
-    /// This process and all that it descends from.
     fn forebears(all: &[Process]) -> HashSet<Pid> {
         let mut found = HashSet::new();
         let mut next = Some(getpid());

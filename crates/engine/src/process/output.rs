@@ -9,7 +9,6 @@ pub(super) const TAIL: usize = 64 * 1024;
 /// What is kept between lines; one long line must not cost memory for the rest of the session.
 const KEPT: usize = 256 * 1024;
 
-/// Splits a stream into lines.
 #[derive(Debug)]
 pub(super) struct Lines {
     cap: usize,
@@ -80,7 +79,6 @@ fn first_line<'a>(bytes: &mut &'a [u8]) -> (&'a [u8], bool) {
     part.strip_suffix(b"\n").map_or((part, false), |line| (line, true))
 }
 
-/// The last so many bytes of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Tail<const KEPT: usize>(Vec<u8>);
 

@@ -8,7 +8,6 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::mark;
 
-/// A process as it was when it was looked at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Process {
     pub(super) pid: Pid,
@@ -38,7 +37,6 @@ impl Process {
         folder.flatten().filter_map(|entry| Self::read(pid(entry.file_name())?)).collect()
     }
 
-    /// What names it for good.
     pub(super) fn id(&self) -> (Pid, u64) {
         (self.pid, self.start)
     }
@@ -79,7 +77,6 @@ impl Process {
         (Self::read(self.pid)?.start == self.start).then_some(handle)
     }
 
-    /// Sends a signal; says whether it arrived.
     pub(super) fn signal(&self, signal: Signal) -> bool {
         match self.open() {
             Some(handle) => pidfd_send_signal(handle, signal).is_ok(),
@@ -92,7 +89,6 @@ impl Process {
     }
 }
 
-/// The pids of `roots` and of everything below them.
 pub(super) fn below(all: &[Process], roots: impl IntoIterator<Item = Pid>) -> HashSet<Pid> {
     let mut found: HashSet<Pid> = roots.into_iter().collect();
     loop {

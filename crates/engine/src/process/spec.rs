@@ -108,7 +108,6 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// A receiver that never signals stop.
     pub fn never() -> watch::Receiver<Self> {
         watch::channel(Self::Go).1
     }

@@ -108,7 +108,6 @@ fn too_long() -> String {
     format!("the prompt would be longer than {} MiB", OUTPUT >> 20)
 }
 
-/// Describes a limit for the user.
 pub(super) fn words(error: &Error) -> Option<String> {
     match error.kind() {
         ErrorKind::OutOfFuel => {

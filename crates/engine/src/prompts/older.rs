@@ -228,7 +228,6 @@ fn newlines(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
-/// Whether a `{% raw %}` begins here.
 fn is_raw(text: &str) -> bool {
     let blank = ['-', '+', ' ', '\t', '\n', '\r'];
     let tag = text.strip_prefix("{%").map(|tag| tag.trim_start_matches(blank));

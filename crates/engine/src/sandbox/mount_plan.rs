@@ -38,7 +38,6 @@ impl Mount {
     }
 }
 
-/// What a sandbox shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MountPlan {
     pub(super) mounts: Vec<Mount>,

@@ -101,7 +101,6 @@ impl NetworkAttachment {
         self.folder.path()
     }
 
-    /// The socket in it.
     pub(super) fn socket(&self) -> PathBuf {
         self.folder.path().join("proxy")
     }

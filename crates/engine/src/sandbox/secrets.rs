@@ -69,7 +69,6 @@ pub(super) fn present(
     found.into_iter().collect()
 }
 
-/// Where variables say that logins are.
 fn moved(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
     let mut all = Vec::new();
     let value = |wanted: &str| environment.iter().find(|(name, _)| name == wanted);

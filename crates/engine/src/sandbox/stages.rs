@@ -24,7 +24,6 @@ pub const FAILED: i32 = 125;
 /// The prefix of the error message of a stage.
 pub const SAYS: &str = "ralph: sandbox: ";
 
-/// What everything in a sandbox may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Processes and threads; 0 = unlimited.
@@ -35,7 +34,6 @@ pub struct Limits {
     pub file_size: Option<u64>,
 }
 
-/// The arguments of the first process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outer {
     /// Files of control groups that it writes its pid into.
@@ -43,7 +41,6 @@ pub struct Outer {
     pub command: Vec<OsString>,
 }
 
-/// The arguments of the second process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inner {
     pub limits: Limits,

@@ -13,7 +13,6 @@ use crate::untrusted;
 
 const LONGEST: u64 = 256 << 10;
 
-/// What an agent keeps in the user's home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AgentState {
     /// The folder below the home.
@@ -30,7 +29,6 @@ pub struct AgentState {
     pub endpoint: (&'static str, &'static [&'static str]),
 }
 
-/// The state of one agent for one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OwnState {
     what: AgentState,

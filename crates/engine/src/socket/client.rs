@@ -52,8 +52,7 @@ pub fn feed(
 ) -> Result<impl Iterator<Item = io::Result<String>> + use<>, ClientError> {
     let stream = send(socket, &ControlLine { feed: Some(from), ..line() })?;
     // Hours may pass between two events.
-    let endless = stream.set_read_timeout(None);
-    endless.map_err(|source| ClientError::Broken { path: socket.to_owned(), source })?;
+    stream.set_read_timeout(None).map_err(broken(socket))?;
     Ok(BufReader::new(stream).lines())
 }
 
@@ -70,8 +69,12 @@ fn accepted(reply: ControlReply) -> Result<serde_json::Value, ClientError> {
     }
 }
 
+fn broken(socket: &Path) -> impl Fn(io::Error) -> ClientError + Copy {
+    |source| ClientError::Broken { path: socket.to_owned(), source }
+}
+
 fn send(socket: &Path, request: &impl Serialize) -> Result<UnixStream, ClientError> {
-    let broken = |source| ClientError::Broken { path: socket.to_owned(), source };
+    let broken = broken(socket);
     let mut line = serde_json::to_vec(request).map_err(|error| broken(error.into()))?;
     line.push(b'\n');
     if line.len() > MAX_LINE {
@@ -92,6 +95,6 @@ fn send(socket: &Path, request: &impl Serialize) -> Result<UnixStream, ClientErr
 fn answer<T: DeserializeOwned>(stream: UnixStream, socket: &Path) -> Result<T, ClientError> {
     let mut text = Vec::new();
     let read = BufReader::new(stream.take(MAX_REPLY)).read_until(b'\n', &mut text);
-    read.map_err(|source| ClientError::Broken { path: socket.to_owned(), source })?;
+    read.map_err(broken(socket))?;
     serde_json::from_slice(&text).map_err(|error| ClientError::Nonsense(error.to_string()))
 }

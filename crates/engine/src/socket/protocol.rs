@@ -49,7 +49,6 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// A call that could not be understood or carried out.
     pub fn failed(why: impl std::fmt::Display) -> Self {
         Self { code: 1, out: String::new(), err: format!("error: {why}\n") }
     }

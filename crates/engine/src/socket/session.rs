@@ -168,7 +168,6 @@ impl Requests {
         self.1.notify_one();
     }
 
-    /// Waits until the session should end.
     pub async fn session_to_end(&self) {
         self.1.notified().await;
     }
@@ -264,7 +263,6 @@ impl SessionSocket {
         &self.identity.requests
     }
 
-    /// What the session finds in its environment.
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
         let mut all: Vec<(OsString, OsString)> = vec![
             ("RALPH_AGENT_ID".into(), self.identity.agent.as_str().into()),

@@ -9,7 +9,7 @@ use super::ends::{ApiError, Limits, Outcome, class};
 use super::message::{Message, Part, known};
 use super::stream_line::{StreamLine, get, text, totals};
 use crate::agents::Decoder;
-use crate::agents::text::{head, one_line};
+use crate::agents::text::one_line;
 use crate::agents::unfinished::unfinished;
 use crate::process::{LineEffect, Tail};
 
@@ -365,7 +365,8 @@ impl ClaudeDecoder {
         }
         for part in message.parts() {
             if let Part::ToolResult { id, is_error, text } = part {
-                let (id, text) = (id.into_owned(), head(&text, MAX_RESULT).to_owned());
+                let (id, text) =
+                    (id.into_owned(), text[..text.floor_char_boundary(MAX_RESULT)].to_owned());
                 events.push(AgentEvent::ToolEnded { id, is_error, text });
             }
         }

@@ -22,7 +22,6 @@ pub(super) struct Message<'a, C = Vec<Block<'a>>> {
     content: C,
 }
 
-/// A part of a message.
 #[derive(Debug, Deserialize)]
 pub(super) struct Block<'a> {
     #[serde(rename = "type", borrow)]

@@ -32,7 +32,6 @@ pub(super) const PIPE: usize = 256 * 1024;
 /// What names a process for good: its pid and when it started.
 pub(super) type ProcessId = (Pid, u64);
 
-/// What happens to a process tree.
 #[derive(Debug)]
 pub(super) enum News {
     /// The program itself has ended; others of its process tree may live.

@@ -80,7 +80,6 @@ impl ProcessTree {
         self.gone
     }
 
-    /// Asks the program to come to an end.
     pub(in crate::process) fn interrupt(&self) {
         if !self.program_ended {
             // It may have ended this very moment.

@@ -117,7 +117,6 @@ impl<T: Table> Change<'_, T> {
         }
     }
 
-    /// Puts a task below another one, or at the top.
     fn move_below(&mut self, key: T::Key, id: &TaskId, parent: Option<&TaskId>) -> Result<()> {
         let to = match parent {
             None => None,

@@ -26,7 +26,6 @@ use crate::ports::{
     SyncReport,
 };
 
-/// A table under the rules.
 pub struct RuleStore<T>(T);
 
 /// One change under way: the table, who makes it and when.
@@ -81,7 +80,6 @@ impl<T: Table> Change<'_, T> {
         self.table.write_log(key, self.now, self.by.name(), kind, text)
     }
 
-    /// The parts of a task that have such a status.
     fn parts(&mut self, key: T::Key, wanted: impl Fn(Status) -> bool) -> Result<Vec<TaskId>> {
         let parts = self.table.children(key)?.into_iter();
         Ok(parts.filter(|(_, _, status)| wanted(*status)).map(|(_, id, _)| id).collect())

@@ -231,7 +231,6 @@ impl<T: Table> Change<'_, T> {
         Ok(written)
     }
 
-    /// The task that a line makes.
     fn planned(&self, line: &SyncRow<'_, T::Key>) -> Task {
         let mut task = Task::new(line.plan.id.clone(), line.plan.title.clone(), self.now);
         apply_fields(&mut task, &line.plan.fields);

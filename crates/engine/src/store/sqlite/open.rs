@@ -40,7 +40,6 @@ pub fn on_wait(report: fn()) {
     let _ = ON_WAIT.set(report);
 }
 
-/// How long the last write waited for other processes.
 pub(super) fn waited() -> Duration {
     WAITING.get().map_or(Duration::ZERO, |(since, _)| since.elapsed())
 }

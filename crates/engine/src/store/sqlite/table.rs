@@ -46,7 +46,6 @@ impl SqliteTable {
         }
     }
 
-    /// Runs SQL and names what goes wrong.
     fn sql<R>(&self, work: impl FnOnce(&Connection) -> Sql<R>) -> Result<R> {
         let done = self.wanted().and_then(|()| work(&self.connection));
         done.map_err(|error| named(&self.path, open::waited(), &error))
