@@ -219,7 +219,11 @@ fn weakens(bytes: &[u8]) {
         let file = |before, after| weakened::ChangedFile { path, before, after };
         let _ = weakened::find(&[file(Some(&before), Some(&after))]);
         let _ = weakened::find(&[file(Some(&before), None), file(None, Some(&after))]);
-        assert_eq!(weakened::find(&[file(Some(&before), Some(&before))]), [""; 0], "nothing changed");
+        assert_eq!(
+            weakened::find(&[file(Some(&before), Some(&before))]),
+            [""; 0],
+            "nothing changed"
+        );
     }
 }
 

@@ -9,18 +9,15 @@ use tokio::sync::oneshot;
 
 use crate::interrupts::Interrupts;
 
-/// What the user did when asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Typed {
     /// A line, without its end.
     Line(String),
-    /// The end of the input.
     End,
     /// Ctrl-C, or an order to end.
     Interrupted,
 }
 
-/// Reads a line from standard input.
 pub fn line() -> io::Result<Typed> {
     typed(|| read_line(&mut io::stdin().lock()))
 }

@@ -3,7 +3,6 @@
 use ralph_core::Timestamp;
 use ralph_core::time::Zone;
 
-/// The time now.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the wall clock")]
 pub fn now() -> Timestamp {
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -22,7 +21,6 @@ pub fn zone() -> Zone {
 pub struct Stopwatch(std::time::Instant);
 
 impl Stopwatch {
-    /// Starts now.
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the one place that reads the monotonic clock"
@@ -31,7 +29,6 @@ impl Stopwatch {
         Self(std::time::Instant::now())
     }
 
-    /// How long it has been running.
     pub fn elapsed(&self) -> std::time::Duration {
         self.0.elapsed()
     }

@@ -4,7 +4,6 @@ mod files;
 
 use std::collections::BTreeMap;
 
-use ralph_core::TaskId;
 use ralph_core::attempt::AttemptContext;
 use ralph_core::attempt::context::{
     AnsweredQuestion, AssignedTask, BranchWork, EarlierAttempt, FinishedBlocker, GateFailure,
@@ -13,6 +12,7 @@ use ralph_core::attempt::context::{
 use ralph_core::records::{Attempt, Evidence, LogEntry, LogKind, Verdict};
 use ralph_core::run::{CLASSES, Class, SIGNAL};
 use ralph_core::task::{RetryLimit, Status, Task};
+use ralph_core::{TaskId, Timestamp};
 use serde_json::value::RawValue;
 
 use crate::ports::{Result, Store};
@@ -28,26 +28,19 @@ const MAX_EARLIER: usize = 5;
 /// How many notes are included at most: the last ones.
 const MAX_NOTES: usize = 20;
 
-/// What is asked for.
 #[derive(Debug, Clone)]
 pub struct Gather<'a> {
-    /// The task of the attempt.
     pub task: &'a TaskId,
-    /// How often it may be tried again.
     pub limit: RetryLimit,
     /// The spec and the plan, as read at the start of the run.
     pub texts: &'a FeatureTexts,
-    /// The markdown plan that contains the task, if there is one.
     pub plan_file: Option<&'a str>,
-    /// The branch that is worked on, where the plan has branches.
     pub branch: Option<&'a BranchWork>,
-    /// The skills that were found.
     pub skills: &'a [Skill],
     /// The agent is to write down what it learns.
     pub learn: bool,
 }
 
-/// Gathers the context of the next attempt on a task.
 pub fn gather(store: &mut dyn Store, about: &Gather<'_>) -> Result<AttemptContext> {
     let task = store.get(about.task)?;
     let log = store.log(&task.id)?;
@@ -132,7 +125,6 @@ fn blockers(store: &mut dyn Store, task: &Task) -> Result<(Vec<FinishedBlocker>,
     Ok((reported, more))
 }
 
-/// The `commit` of a result.
 fn commit_of(result: &str) -> Option<String> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(result).ok()?;
     serde_json::from_str(fields.get("commit")?.get()).ok()
@@ -159,8 +151,7 @@ fn failures(evidence: &[Evidence], log: &[LogEntry], reason: Option<&str>) -> Ve
     let Some(last) = evidence.last() else {
         return vec![];
     };
-    let reset = log.iter().rev().find(|entry| entry.kind == LogKind::Reset);
-    if reset.is_some_and(|reset| reset.at >= last.at) {
+    if last_reset(log).is_some_and(|reset| reset >= last.at) {
         return vec![];
     }
     let mut failures: Vec<GateFailure> = Vec::new();
@@ -192,11 +183,14 @@ fn signal(evidence: &[Evidence], attempts: &[Attempt], log: &[LogEntry]) -> Opti
         .iter()
         .rev()
         .find(|row| row.judge == SIGNAL && row.attempt.as_ref() == Some(&last.id))?;
-    let reset = log.iter().rev().find(|entry| entry.kind == LogKind::Reset);
-    if reset.is_some_and(|reset| reset.at >= found.at) {
+    if last_reset(log).is_some_and(|reset| reset >= found.at) {
         return None;
     }
     Some(SignalInfo::of(found.verdict == Verdict::Unclaimed, &found.digest))
+}
+
+fn last_reset(log: &[LogEntry]) -> Option<Timestamp> {
+    log.iter().rev().find(|entry| entry.kind == LogKind::Reset).map(|entry| entry.at)
 }
 
 /// Limits, accounts and users say nothing about the task.
@@ -211,7 +205,7 @@ fn is_about_the_task(outcome: &str) -> bool {
 
 /// How the last sessions on the task ended, as far as that says something about the task.
 fn earlier(attempts: &[Attempt], log: &[LogEntry], reason: Option<&str>) -> Vec<EarlierAttempt> {
-    let reset = log.iter().rev().find(|entry| entry.kind == LogKind::Reset).map(|entry| entry.at);
+    let reset = last_reset(log);
     let mut reported: Vec<EarlierAttempt> = attempts
         .iter()
         .zip(1..)

@@ -10,29 +10,19 @@ use ralph_core::FeatureName;
 use crate::project::{Project, write_atomically};
 use crate::untrusted;
 
-/// Why a text of a feature cannot be used yet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextFault {
-    /// There is none.
     #[error("does not exist")]
     Missing,
-    /// A folder or a special file.
     #[error("is not a file")]
     NotAFile,
     /// It cannot be read, or is not UTF-8.
     #[error("cannot be read: {0}")]
     Unreadable(String),
-    /// There is nothing in it.
     #[error("is empty")]
     Blank,
-    /// It is still unchanged.
     #[error("is still the template that ralph wrote")]
     Template,
-}
-
-/// Compares two texts, ignoring white space.
-fn same_words(one: &str, other: &str) -> bool {
-    one.split_whitespace().eq(other.split_whitespace())
 }
 
 /// The worktree that has this file of a feature: `.ralph/features/NAME/FILE` is below it.
@@ -42,25 +32,20 @@ pub(crate) fn root_of(path: &Path) -> &Path {
     root.filter(|root| folder.starts_with(root.join(".ralph/features"))).unwrap_or(folder)
 }
 
-/// Where the files of a feature are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeatureFiles {
-    /// The folder.
     pub folder: PathBuf,
 }
 
 impl FeatureFiles {
-    /// The files of the feature `name`.
     pub fn of(project: &Project, name: &FeatureName) -> Self {
         Self { folder: project.ralph_dir().join("features").join(name.as_str()) }
     }
 
-    /// The spec: what to build.
     pub fn spec(&self) -> PathBuf {
         self.folder.join("spec.md")
     }
 
-    /// The plan: how to build it.
     pub fn plan(&self) -> PathBuf {
         self.folder.join("plan.md")
     }
@@ -75,7 +60,6 @@ impl FeatureFiles {
         self.folder.join("proposed.jsonl")
     }
 
-    /// The first version of the spec.
     pub fn spec_template(name: &FeatureName) -> String {
         format!(
             "# {name}\n\n## Goal\n\nWhat should be true when this is done, and for whom?\n\n\
@@ -83,7 +67,6 @@ impl FeatureFiles {
         )
     }
 
-    /// The first version of the plan.
     pub fn plan_template(name: &FeatureName) -> String {
         format!(
             "# Plan: {name}\n\n## Approach\n\nHow will it be built, and in which order?\n\n\
@@ -115,7 +98,9 @@ impl FeatureFiles {
             Err(error) => Some(TextFault::Unreadable(error.to_string())),
             Ok(None) => Some(TextFault::Missing),
             Ok(Some(text)) if text.trim().is_empty() => Some(TextFault::Blank),
-            Ok(Some(text)) if same_words(&text, template) => Some(TextFault::Template),
+            Ok(Some(text)) if text.split_whitespace().eq(template.split_whitespace()) => {
+                Some(TextFault::Template)
+            }
             Ok(Some(_)) => None,
         }
     }

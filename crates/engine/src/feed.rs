@@ -33,7 +33,6 @@ struct Tail {
     torn: bool,
 }
 
-/// How far the journal goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Head {
     seq: u64,
@@ -110,7 +109,6 @@ impl Feed {
         Ok(())
     }
 
-    /// Brings what was written to the disk.
     pub fn sync(&self) -> io::Result<()> {
         let tail = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);
         tail.file.sync_data()
@@ -126,12 +124,10 @@ impl Feed {
         self.0.head.borrow().seq
     }
 
-    /// Where the journal is.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// Follows from the event with this number on.
     pub fn since(&self, seq: u64) -> Subscription {
         Subscription {
             path: self.0.path.clone(),
@@ -142,7 +138,6 @@ impl Feed {
     }
 }
 
-/// One who follows a feed.
 #[derive(Debug)]
 pub struct Subscription {
     path: PathBuf,

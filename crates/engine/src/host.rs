@@ -37,7 +37,6 @@ pub fn settle(path: Option<OsString>, folder: &Path) {
     let _ = TOLD.set((path, folder.to_owned()));
 }
 
-/// The programs of this process's host.
 pub fn host() -> &'static Host {
     HOST.get_or_init(|| match TOLD.get() {
         Some((path, folder)) => Host::new(path.as_deref(), Project::find(folder).ok().as_ref()),
@@ -51,7 +50,6 @@ fn own_path() -> Option<OsString> {
     std::env::var_os("PATH")
 }
 
-/// Where programs outside the sandbox come from.
 #[derive(Debug)]
 pub struct Host {
     ground: Ground,
@@ -74,7 +72,6 @@ impl Host {
         &self.path
     }
 
-    /// The folders of [`Host::path`].
     pub fn folders(&self) -> Vec<PathBuf> {
         std::env::split_paths(&self.path).collect()
     }
@@ -108,17 +105,11 @@ impl Host {
         all.iter().map(cleaned).collect()
     }
 
-    /// Whether a file is in the repository or one of its worktrees, or is reached through them.
-    pub fn is_of_repository(&self, file: &Path) -> bool {
-        self.ground.holds(file)
-    }
-
     /// Git, being put together: `vcs::git` is the only caller.
     pub(crate) fn git(&self) -> Command {
         self.command(&self.git)
     }
 
-    /// A shell, being put together.
     pub(crate) fn shell(&self) -> Command {
         self.command(Path::new(SHELL))
     }
@@ -335,7 +326,7 @@ mod tests {
         }
         // Started in the worktree, the main checkout counts as well.
         let inside = Project::find(&world.at("trees/a")).unwrap();
-        assert!(Host::new(None, Some(&inside)).is_of_repository(&world.at("repo/bin/git")));
+        assert!(Host::new(None, Some(&inside)).ground.holds(&world.at("repo/bin/git")));
     }
 
     #[test]

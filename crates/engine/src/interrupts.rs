@@ -3,15 +3,12 @@
 //! started, so none is lost between two runs. A hangup that the caller ignores, as `nohup` does, stays ignored.
 #![expect(unsafe_code, reason = "no crate says which signals the caller ignores")]
 
-use std::ffi::c_int;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind};
 use tokio::sync::watch;
 
-/// A request to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interrupt {
     /// The user pressed Ctrl-C. Each press asks for more.
@@ -20,14 +17,12 @@ pub(crate) enum Interrupt {
     Terminate,
 }
 
-/// How many requests there were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Heard {
     ctrl_c: u32,
     terminate: u32,
 }
 
-/// The requests to stop since the process listens.
 #[derive(Debug, Clone)]
 pub struct Interrupts {
     heard: watch::Receiver<Heard>,
@@ -55,7 +50,6 @@ impl Interrupts {
         (counter, Self { heard, taken: Heard::default() })
     }
 
-    /// Whether ralph was asked to stop.
     pub fn was_interrupted(&self) -> bool {
         *self.heard.borrow() != Heard::default()
     }
@@ -86,12 +80,11 @@ impl Interrupts {
     }
 }
 
-/// Starts the thread that counts signals.
 fn start(counter: watch::Sender<Heard>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut interrupt, mut terminate, mut hangup) = {
         let _inside = runtime.enter();
-        let hangup = match is_ignored(Signal::HUP) {
+        let hangup = match is_ignored(libc::SIGHUP) {
             true => None,
             false => Some(unix::signal(SignalKind::hangup())?),
         };
@@ -118,19 +111,13 @@ fn start(counter: watch::Sender<Heard>) -> io::Result<()> {
     Ok(())
 }
 
-unsafe extern "C" {
-    fn signal(number: c_int, handler: usize) -> usize;
-}
-
-const SIG_IGN: usize = 1;
-
 /// Whether the process ignores a signal. Call it before anything else handles the signal.
-fn is_ignored(which: Signal) -> bool {
+fn is_ignored(which: libc::c_int) -> bool {
     // SAFETY: ignoring needs no handler, and the second call restores what the first one replaced.
     unsafe {
-        let before = signal(which.as_raw(), SIG_IGN);
-        before == SIG_IGN || {
-            signal(which.as_raw(), before);
+        let before = libc::signal(which, libc::SIG_IGN);
+        before == libc::SIG_IGN || {
+            libc::signal(which, before);
             false
         }
     }
@@ -163,11 +150,11 @@ mod tests {
 
     #[test]
     fn a_signal_is_asked_about_without_changing_it() {
-        let which = Signal::WINCH;
+        let which = libc::SIGWINCH;
         assert!(!is_ignored(which));
         assert!(!is_ignored(which), "asking changed it");
         // SAFETY: ignoring needs no handler.
-        unsafe { signal(which.as_raw(), SIG_IGN) };
+        unsafe { libc::signal(which, libc::SIG_IGN) };
         assert!(is_ignored(which) && is_ignored(which));
     }
 }

@@ -13,21 +13,17 @@ use crate::project::write_atomically;
 /// The answer of a user who leaves the decision to the agent.
 pub const DECIDE_YOURSELF: &str = "Decide yourself, and write down what you decided.";
 
-/// An idea, and the questions about it in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Interview {
     /// What the user wants, in their words; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub idea: String,
-    /// What was asked.
     #[serde(default, rename = "question", skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<InterviewQuestion>,
 }
 
-/// A question of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterviewQuestion {
-    /// The question.
     pub text: String,
     /// What the user said; `None` while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,9 +55,8 @@ impl Interview {
         self.questions.iter().position(|asked| asked.answer.is_none()).map(|index| index + 1)
     }
 
-    /// The text of that question.
     pub fn open_text(&self) -> Option<&str> {
-        self.questions.iter().find(|asked| asked.answer.is_none()).map(|asked| asked.text.as_str())
+        self.open().map(|number| self.questions[number - 1].text.as_str())
     }
 
     /// Makes several questions of the open one if it holds several, so that each is asked by itself.
@@ -131,7 +126,6 @@ fn push_line(parts: &mut [String], line: &str) {
     }
 }
 
-/// The line of the choice that has this label.
 fn choice<'a>(question: &'a str, typed: &str) -> Option<&'a str> {
     let typed = typed.trim().trim_end_matches([')', '.']);
     let mut lines = question.lines().map(str::trim);

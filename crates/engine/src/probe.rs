@@ -9,34 +9,28 @@ use ralph_core::agent::ProcessEnd;
 use tokio::sync::watch;
 
 use crate::interrupts::Interrupts;
-use crate::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
+use crate::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Tail, Watch, supervise};
 
 /// How much of the output is kept: the end of it.
 const KEPT: usize = 64 << 10;
 /// Between asking the program to end and killing it.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How a program ended.
 #[derive(Debug)]
 pub enum Ended {
     /// By itself, with this code; 128 and more for a signal.
     Exited(i32),
     /// It ran for too long and was killed with everything it had started.
     TimedOut,
-    /// We were interrupted; it was killed.
     Interrupted,
-    /// It never ran.
     NotStarted(String),
 }
 
-/// The result of running a program.
 #[derive(Debug)]
 pub struct Probe {
-    /// How it ended.
     pub end: Ended,
     /// The end of what it printed, on both streams.
     pub output: String,
-    /// How long it ran.
     pub took: Duration,
 }
 
@@ -49,49 +43,20 @@ pub fn run(
     environment: &[(OsString, OsString)],
     timeout: Duration,
 ) -> Probe {
-    run_until(program, arguments, folder, environment, timeout, wait_for_stop_signal())
-}
-
-/// The same, but it continues when ralph is asked to stop.
-pub fn run_to_end(
-    program: &Path,
-    arguments: &[&str],
-    folder: &Path,
-    environment: &[(OsString, OsString)],
-    timeout: Duration,
-) -> Probe {
-    run_until(program, arguments, folder, environment, timeout, std::future::pending())
+    run_spec(&CommandSpec::new(program, arguments, folder, environment.to_vec()), timeout)
 }
 
 /// The same for a command that is put together already.
 pub(crate) fn run_spec(spec: &CommandSpec, timeout: Duration) -> Probe {
-    run_spec_until(spec, timeout, wait_for_stop_signal())
+    run_until(spec, timeout, wait_for_stop_signal())
 }
 
 /// The same, but it continues when ralph is asked to stop.
 pub(crate) fn finish(spec: &CommandSpec, timeout: Duration) -> Probe {
-    run_spec_until(spec, timeout, std::future::pending())
+    run_until(spec, timeout, std::future::pending())
 }
 
 fn run_until(
-    program: &Path,
-    arguments: &[&str],
-    folder: &Path,
-    environment: &[(OsString, OsString)],
-    timeout: Duration,
-    stop_requested: impl Future<Output = ()> + Send + 'static,
-) -> Probe {
-    let spec = CommandSpec {
-        program: program.into(),
-        args: arguments.iter().map(Into::into).collect(),
-        folder: folder.to_owned(),
-        env: environment.to_vec(),
-        stdin: vec![],
-    };
-    run_spec_until(&spec, timeout, stop_requested)
-}
-
-fn run_spec_until(
     spec: &CommandSpec,
     timeout: Duration,
     stop_requested: impl Future<Output = ()> + Send + 'static,
@@ -111,20 +76,14 @@ async fn attend(
     timeout: Duration,
     stop_requested: impl Future<Output = ()> + Send + 'static,
 ) -> Probe {
-    let patience = Watch {
-        timeout: Some(timeout),
-        silence: None,
-        after_result: None,
-        grace: GRACE,
-        ..Watch::default()
-    };
+    let patience = Watch { grace: GRACE, ..Watch::timeout(timeout) };
     let (stop, stopped) = watch::channel(Stop::Go);
     let stop_requested = tokio::spawn(async move {
         stop_requested.await;
         stop.send_replace(Stop::Kill);
         std::future::pending::<()>().await;
     });
-    let mut kept = OutputTail(Vec::new());
+    let mut kept = OutputTail(Tail::default());
     let mark = Mark::new(&spec.folder, 0);
     let ended = supervise(spec, &patience, &mark, &mut kept, None, stopped).await;
     stop_requested.abort();
@@ -137,7 +96,11 @@ async fn attend(
         ProcessEnd::Stopped => Ended::Interrupted,
         ProcessEnd::NotStarted { error } => Ended::NotStarted(error),
     };
-    Probe { end, output: String::from_utf8_lossy(&kept.0).into_owned(), took: ended.duration }
+    Probe {
+        end,
+        output: String::from_utf8_lossy(kept.0.bytes()).into_owned(),
+        took: ended.duration,
+    }
 }
 
 /// Completes when ralph is asked to stop, at once if it was before.
@@ -148,26 +111,16 @@ pub(crate) async fn wait_for_stop_signal() {
     }
 }
 
-/// The end of an output.
-struct OutputTail(Vec<u8>);
-
-impl OutputTail {
-    fn take(&mut self, line: &[u8]) {
-        self.0.extend_from_slice(line);
-        self.0.push(b'\n');
-        let surplus = self.0.len().saturating_sub(KEPT);
-        self.0.drain(..surplus);
-    }
-}
+struct OutputTail(Tail<KEPT>);
 
 impl Listener for OutputTail {
     fn stdout(&mut self, line: &[u8], _cut: bool) -> LineEffect {
-        self.take(line);
+        self.0.line(line);
         LineEffect::Going
     }
 
     fn stderr(&mut self, line: &[u8]) {
-        self.take(line);
+        self.0.line(line);
     }
 }
 

@@ -19,54 +19,31 @@ pub use atomic::{
 /// The longest file that only says where a git directory is.
 const LONGEST_POINTER: u64 = 64 << 10;
 
-/// Why there is no project here.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
     /// No `.git` from here up to the root.
     #[error("{} is not inside a git repository", .0.display())]
     NoRepository(PathBuf),
-    /// A repository without a working tree.
     #[error("{} is a bare repository; ralph needs a checkout", .0.display())]
     Bare(PathBuf),
-    /// A `.git` file that points nowhere.
     #[error("{} does not point to a repository: {reason}", file.display())]
-    BrokenLink {
-        /// The `.git` file.
-        file: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
+    BrokenLink { file: PathBuf, reason: String },
     /// A folder that ralph cannot read as its own.
     #[error("{} was not created by ralph: {reason}", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// ralph's folder belongs to another user.
+    Foreign { path: PathBuf, reason: String },
     #[error(
         "{} belongs to {owner}, not to you: ralph does not use state that another user can change",
         path.display()
     )]
     OwnedByOther {
-        /// The folder.
         path: PathBuf,
         /// The name of its owner, or the number.
         owner: String,
     },
-    /// The system refused.
     #[error("{}: {source}", path.display())]
-    Io {
-        /// What was touched.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
-/// A repository as ralph sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// The working tree that we are in.
@@ -78,7 +55,6 @@ pub struct Project {
 }
 
 impl Project {
-    /// Finds the repository that `folder` is in.
     pub fn find(folder: &Path) -> Result<Self, ProjectError> {
         let folder = folder.canonicalize().map_err(|source| io_error(folder, source))?;
         for candidate in folder.ancestors() {
@@ -132,7 +108,6 @@ impl Project {
         }
     }
 
-    /// The folder of ralph's own files.
     pub fn ralph_dir(&self) -> PathBuf {
         self.root.join(".ralph")
     }
@@ -151,11 +126,9 @@ impl Project {
         }
         let path = self.ralph_dir().join("state.toml");
         let foreign = |reason: String| ProjectError::Foreign { path: path.clone(), reason };
-        let text = match untrusted::read_own(&path, untrusted::SMALL) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(foreign(error.to_string())),
-        };
+        let read = untrusted::if_there(untrusted::read_own(&path, untrusted::SMALL));
+        let Some(bytes) = read.map_err(|error| foreign(error.to_string()))? else { return Ok(()) };
+        let text = String::from_utf8_lossy(&bytes);
         let table: toml::Table = text.parse().map_err(|_| foreign("it is not TOML".to_owned()))?;
         match table.get("iteration") {
             Some(toml::Value::Integer(_)) => Ok(()),
@@ -214,7 +187,6 @@ impl Project {
         kept.join(&b'\n')
     }
 
-    /// The line that excludes a folder of the working tree.
     fn folder_line(&self, folder: &Path) -> Option<Vec<u8>> {
         let inside = folder.strip_prefix(&self.root).ok()?;
         Some([b"/", inside.as_os_str().as_bytes(), b"/"].concat())
@@ -227,11 +199,8 @@ impl Project {
 
     fn excluded(&self) -> Result<Excluded, ProjectError> {
         let path = self.git_dir.join("info").join("exclude");
-        let text = match untrusted::read_named(None, &path, untrusted::DOCUMENT) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(source) => return Err(io_error(&path, source)),
-        };
+        let read = untrusted::if_there(untrusted::read_named(None, &path, untrusted::DOCUMENT));
+        let text = read.map_err(|source| io_error(&path, source))?.unwrap_or_default();
         let lines = OWN_LINES.into_iter().map(str::as_bytes);
         let missing = lines.filter(|line| !has_line(&text, line)).collect();
         Ok(Excluded { path, text, missing })
@@ -262,6 +231,11 @@ fn is_newline(byte: &u8) -> bool {
     *byte == b'\n'
 }
 
+/// A folder itself, and not a link to one.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
 /// A path without `.` and `..`, without looking at the disk. `..` at the top is ignored.
 pub fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
@@ -282,7 +256,6 @@ struct Excluded {
     missing: Vec<&'static [u8]>,
 }
 
-/// The directory that a `.git` file names.
 fn target_of(worktree: &Path, file: &Path) -> Result<PathBuf, ProjectError> {
     let broken = |reason: String| ProjectError::BrokenLink { file: file.to_owned(), reason };
     let text = untrusted::read_named(None, file, LONGEST_POINTER);

@@ -21,31 +21,16 @@ pub use older::{InitFile, OldRules};
 
 use crate::untrusted;
 
-/// The instructions for a progress file.
+/// The instructions for each kind of plan, and of the commands that write plans and features.
 pub const PROGRESS_TEMPLATE: &str = include_str!("prompts/progress.md");
-
-/// The instructions for a checklist.
 pub const CHECKLIST_TEMPLATE: &str = include_str!("prompts/checklist.md");
-
-/// The instructions for a branch of a plan.
 pub const BRANCHES_TEMPLATE: &str = include_str!("prompts/branches.md");
-
-/// The instructions of `ralph plan` for a plan of branches.
 pub const PLAN_BRANCHES_TEMPLATE: &str = include_str!("prompts/plan_branches.md");
-
-/// The instructions of `ralph plan`.
 pub const PLAN_TEMPLATE: &str = include_str!("prompts/plan.md");
-
-/// The instructions of `ralph feature create --interview`.
 pub const FEATURE_SPEC_TEMPLATE: &str = include_str!("prompts/feature_spec.md");
-
-/// The instructions of `ralph feature plan`.
 pub const FEATURE_PLAN_TEMPLATE: &str = include_str!("prompts/feature_plan.md");
-
-/// The instructions of `ralph feature build`.
 pub const FEATURE_TASKS_TEMPLATE: &str = include_str!("prompts/feature_tasks.md");
 
-/// The variables of a template.
 pub const VARIABLES: [&str; 14] = [
     "feature",
     "iteration",
@@ -72,19 +57,12 @@ pub struct Variables {
     pub mode: String,
     /// The iteration, from 1.
     pub iteration: u32,
-    /// The task's id.
     pub task_id: String,
-    /// The task's title.
     pub task_title: String,
-    /// The feature's name.
     pub feature: String,
-    /// The markdown plan.
     pub plan_file: String,
-    /// The folder of the specifications.
     pub specs_dir: String,
-    /// The project's own test command.
     pub test_command: String,
-    /// The output of `peek`.
     pub peek: String,
 }
 
@@ -115,7 +93,6 @@ pub struct Template {
 }
 
 impl Template {
-    /// A template that came with the program.
     pub fn built_in(text: &str) -> Self {
         Self { path: None, text: text.to_owned(), had_old_rules: false }
     }
@@ -138,11 +115,9 @@ impl Template {
     }
 
     fn loaded(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<Self>, TemplateError> {
-        let bytes = match read {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(TemplateError::Unreadable { path: path.to_owned(), source }),
-        };
+        let read = untrusted::if_there(read)
+            .map_err(|source| TemplateError::Unreadable { path: path.to_owned(), source })?;
+        let Some(bytes) = read else { return Ok(None) };
         match String::from_utf8(bytes) {
             Ok(text) => Self::new(path, text).map(Some),
             Err(error) => {
@@ -158,14 +133,12 @@ impl Template {
         self.text.trim_end() == text.trim_end()
     }
 
-    /// Its first heading.
     pub fn heading(&self) -> Option<String> {
         let heading = self.text.lines().find_map(|line| line.strip_prefix('#'))?;
         let words = heading.trim_start_matches('#').trim();
         (!words.is_empty()).then(|| words.to_owned())
     }
 
-    /// Whether it is blank.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }
@@ -175,7 +148,6 @@ impl Template {
         self.had_old_rules
     }
 
-    /// Whether it has a place for this variable.
     fn uses(&self, variable: &str) -> bool {
         let used = self.compiled(|template| Ok(template.undeclared_variables(false)));
         used.is_ok_and(|used| used.contains(variable))
@@ -186,7 +158,6 @@ impl Template {
         self.path.as_deref()
     }
 
-    /// Writes the prompt from the template alone.
     pub fn render_bare(
         &self,
         variables: &Variables,
@@ -247,35 +218,23 @@ fn rendered(
     Ok(page.text())
 }
 
-fn values(variables: &Variables, parts: &Parts) -> BTreeMap<&'static str, Value> {
-    let Variables {
-        rules,
-        mode,
-        iteration,
-        task_id,
-        task_title,
-        feature,
-        plan_file,
-        specs_dir,
-        test_command,
-        peek,
-    } = variables;
+fn values(given: &Variables, parts: &Parts) -> BTreeMap<&'static str, Value> {
     let text = |text: &str| Value::from(text);
     BTreeMap::from([
-        ("feature", text(feature)),
-        ("iteration", Value::from(*iteration)),
+        ("feature", text(&given.feature)),
+        ("iteration", Value::from(given.iteration)),
         ("learning", text(parts.learning)),
-        ("mode", text(mode)),
-        ("peek", text(peek)),
-        ("plan_file", text(plan_file)),
-        ("rules", text(if rules.is_empty() { RULES } else { rules })),
+        ("mode", text(&given.mode)),
+        ("peek", text(&given.peek)),
+        ("plan_file", text(&given.plan_file)),
+        ("rules", text(if given.rules.is_empty() { RULES } else { &given.rules })),
         ("signals", text(parts.signals)),
         ("skills", text(&parts.skills)),
-        ("specs_dir", text(specs_dir)),
+        ("specs_dir", text(&given.specs_dir)),
         ("task", text(&parts.task)),
-        ("task_id", text(task_id)),
-        ("task_title", text(task_title)),
-        ("test_command", text(test_command)),
+        ("task_id", text(&given.task_id)),
+        ("task_title", text(&given.task_title)),
+        ("test_command", text(&given.test_command)),
     ])
 }
 

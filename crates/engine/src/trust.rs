@@ -25,18 +25,16 @@ pub use sessions::{Deciding, FoundCommand, SessionWatch};
 
 use crate::project::{Project, private_folder, sweep_halves, write_privately};
 use crate::run::state_file;
-use crate::untrusted;
+use crate::untrusted::{self, if_there};
 
 /// The file of the ledger, in the folder of the repository's records.
 const FILE: &str = "trust.json";
 /// A process that changes the ledger holds a lock on this file.
 const LOCK: &str = "trust.lock";
-/// The largest ledger.
 const LARGEST: u64 = 64 << 20;
 /// How much of a reflog is read for its first line.
 const FIRST_LINE: u64 = 4 << 10;
 
-/// Where the ledger of a repository is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trust {
     /// Its folder; `None` for a user without a state folder, for whom nothing is kept.
@@ -46,7 +44,6 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// The ledger of a repository.
     pub fn of(state_home: Option<&Path>, project: &Project) -> Self {
         Self {
             folder: state_home.map(|home| state_file::folder(home, project)),
@@ -54,7 +51,6 @@ impl Trust {
         }
     }
 
-    /// The file of the ledger, for messages.
     pub fn path(&self) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(FILE))
     }
@@ -68,11 +64,10 @@ impl Trust {
     /// wrote does.
     pub fn read(&self) -> io::Result<Ledger> {
         let Some(path) = self.path() else { return Ok(self.empty()) };
-        let mut ledger = match untrusted::read_own(&path, LARGEST) {
-            Ok(bytes) => serde_json::from_slice::<Ledger>(&bytes).map_err(io::Error::other)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(self.empty()),
-            Err(error) => return Err(error),
+        let Some(bytes) = if_there(untrusted::read_own(&path, LARGEST))? else {
+            return Ok(self.empty());
         };
+        let mut ledger: Ledger = serde_json::from_slice(&bytes).map_err(io::Error::other)?;
         if ledger.repository != self.repository {
             ledger.approval = Approval::Never;
             ledger.repository.clone_from(&self.repository);
@@ -132,12 +127,11 @@ pub fn clone_source(project: &Project) -> Option<String> {
 
 /// What a deciding file of a worktree says now. Of `AGENTS.md` that is the test command.
 pub fn version(worktree: &Path, name: &str) -> Version {
-    let bytes = match untrusted::read(worktree, Path::new(name), untrusted::SMALL) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Version::Absent,
-        Err(_) => return Version::Unreadable,
-    };
-    version_of(name, bytes)
+    match if_there(untrusted::read(worktree, Path::new(name), untrusted::SMALL)) {
+        Ok(Some(bytes)) => version_of(name, bytes),
+        Ok(None) => Version::Absent,
+        Err(_) => Version::Unreadable,
+    }
 }
 
 /// The deciding part of these bytes, in a file of this name.

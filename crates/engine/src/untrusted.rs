@@ -66,13 +66,17 @@ pub fn read_start(root: &Path, path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// The same as text; `None` if there is no such file.
 pub fn read_text(root: &Path, path: &Path, most: u64) -> io::Result<Option<String>> {
-    let bytes = match read(root, path, most) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(bytes) = if_there(read(root, path, most))? else { return Ok(None) };
     let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text");
     String::from_utf8(bytes).map(Some).map_err(not_text)
+}
+
+/// `None` where there is no such file.
+pub(crate) fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        done => done.map(Some),
+    }
 }
 
 /// Reads a file that the user named, on the command line or in the user's own settings. In the worktree
@@ -224,12 +228,12 @@ fn resolve(root: &Path, path: &Path) -> io::Result<PathBuf> {
             )));
         }
         let shown = target.display();
-        let beneath = if target.is_absolute() {
-            let leads_out =
-                format!("it is a symbolic link to {shown}, which is outside the repository");
-            target.strip_prefix(root).map_err(|_| refusal(leads_out))?
-        } else {
-            target.as_path()
+        let leads_out = || {
+            refusal(format!("it is a symbolic link to {shown}, which is outside the repository"))
+        };
+        let beneath = match target.is_absolute() {
+            true => target.strip_prefix(root).map_err(|_| leads_out())?,
+            false => target.as_path(),
         };
         let from = if target.is_absolute() {
             Path::new("")
@@ -237,8 +241,7 @@ fn resolve(root: &Path, path: &Path) -> io::Result<PathBuf> {
             way.parent().unwrap_or(Path::new(""))
         };
         if below(Path::new("/"), &Path::new("/").join(from).join(beneath)).is_none() {
-            let why = format!("it is a symbolic link to {shown}, which is outside the repository");
-            return Err(refusal(why));
+            return Err(leads_out());
         }
         if !is_committed(root, &way, &target) {
             let why = format!(

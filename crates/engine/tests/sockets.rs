@@ -126,7 +126,7 @@ async fn a_session_finds_what_it_needs_in_its_environment() {
     let script = PathBuf::from(value("RALPH_TASK_SCRIPT"));
     assert_eq!(script.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     let text = std::fs::read_to_string(&script).unwrap();
-    assert_eq!(text, "#!/bin/sh\nexec '/opt/it'\\''s here/ralph' task \"$@\"\n");
+    assert_eq!(text, "#!/bin/sh\nexec \"/opt/it's here/ralph\" task \"$@\"\n");
     assert!(socket.path().as_os_str().len() < 100);
     let folder = socket.folder().to_owned();
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);

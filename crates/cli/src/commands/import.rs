@@ -148,8 +148,7 @@ fn refuse_ids_of_another_list(
     let root = context.project()?.worktree;
     let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let root = std::fs::canonicalize(&root).unwrap_or(root);
-    let source =
-        format!("{}:{}", format.name, real.strip_prefix(&root).unwrap_or(&real).display());
+    let source = format!("{}:{}", format.name, real.strip_prefix(&root).unwrap_or(&real).display());
     let source = label("reference", &source).unwrap_or_default();
     let mut store = context.reader()?;
     for task in &mut plan.tasks {

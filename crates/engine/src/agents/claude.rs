@@ -15,7 +15,6 @@
 
 mod decoder;
 mod ends;
-mod json;
 mod message;
 mod stream_line;
 #[cfg(test)]
@@ -23,7 +22,7 @@ mod tests;
 
 use std::path::Path;
 
-use super::{Agent, Decoder, Permissions, PromptBy, SessionSpec, Written, set, set_default};
+use super::{Agent, Decoder, Permissions, PromptBy, SessionSpec, Written, set};
 use crate::process::CommandSpec;
 use crate::sandbox::AgentState;
 
@@ -40,7 +39,6 @@ const MAX_MENTION: usize = 32 << 10;
 /// without a process, shows why, and does not count it against the task.
 const MAX_RETRIES: &str = "6";
 
-/// The profile.
 #[derive(Debug, Clone, Copy)]
 pub struct Claude;
 
@@ -84,7 +82,9 @@ impl Agent for Claude {
                     None => stdin = task.text.clone().into_bytes(),
                 }
             }
-            PromptBy::Argument(text) if fits_argument(text) && !reads_as_option(text) => {
+            PromptBy::Argument(text)
+                if fits_argument(text) && !text.is_empty() && !text.starts_with('-') =>
+            {
                 say(&[text]);
             }
             PromptBy::Argument(text) | PromptBy::Stdin(text) => stdin = text.clone().into_bytes(),
@@ -107,18 +107,14 @@ impl Agent for Claude {
         set(&mut env, "DISABLE_AUTOUPDATER", "1");
         // A background task keeps the process alive after its result, and starts another turn.
         set(&mut env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
-        set_default(&mut env, "CLAUDE_CODE_MAX_RETRIES", MAX_RETRIES);
+        if !env.iter().any(|(name, _)| name == "CLAUDE_CODE_MAX_RETRIES") {
+            set(&mut env, "CLAUDE_CODE_MAX_RETRIES", MAX_RETRIES);
+        }
         if !matches!(spec.permissions, Permissions::Tools(_)) {
             // Without it the CLI refuses to skip permissions as root.
             set(&mut env, "IS_SANDBOX", "1");
         }
-        CommandSpec {
-            program: spec.executable.clone(),
-            args: args.into_iter().map(Into::into).collect(),
-            folder: spec.folder.clone(),
-            env,
-            stdin,
-        }
+        CommandSpec { stdin, ..CommandSpec::new(&spec.executable, args, &spec.folder, env) }
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -173,10 +169,6 @@ impl Agent for Claude {
 /// No argument can hold a zero byte.
 fn fits_argument(text: &str) -> bool {
     text.len() <= MAX_ARGUMENT && !text.contains('\0')
-}
-
-fn reads_as_option(text: &str) -> bool {
-    text.is_empty() || text.starts_with('-')
 }
 
 /// `@FILE`, where the CLI would take it.

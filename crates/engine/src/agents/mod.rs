@@ -24,20 +24,16 @@ mod unfinished;
 /// Every built-in profile, in the order in which users see them.
 pub const AGENTS: &[&dyn Agent] = &[&claude::Claude, &script::Script];
 
-/// The profile with this name.
 pub fn find(name: &str) -> Option<&'static dyn Agent> {
     AGENTS.iter().copied().find(|agent| agent.name() == name)
 }
 
-/// An agent CLI.
 pub trait Agent: Send + Sync {
     /// Its name in settings.
     fn name(&self) -> &'static str;
     /// The executable that is looked for when the settings name none.
     fn program(&self) -> &str;
-    /// How one session is started.
     fn command(&self, spec: &SessionSpec) -> CommandSpec;
-    /// A reader for the output of one session.
     fn decoder(&self) -> Box<dyn Decoder>;
     /// The version in what `--version` printed.
     fn version(&self, printed: &str) -> Option<String>;
@@ -51,7 +47,6 @@ pub trait Agent: Send + Sync {
     }
     /// The oldest version known to work.
     fn oldest(&self) -> Option<&'static str>;
-    /// Whether a version is older than that.
     fn is_too_old(&self, version: &str) -> bool {
         self.oldest().is_some_and(|oldest| numbers(version) < numbers(oldest))
     }
@@ -62,7 +57,6 @@ fn numbers(version: &str) -> Vec<u64> {
     version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
-/// Reads the output of one session, line by line.
 pub trait Decoder: Send {
     /// Takes one line of stdout, without its line break, and adds its events to `events`. `cut`:
     /// the line was longer than we take, and this is its beginning.
@@ -79,7 +73,6 @@ pub trait Decoder: Send {
 /// A text, and the file that contains it. A profile passes the one or the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The text.
     pub text: String,
     /// The file that holds it: an absolute path that the agent can read.
     pub file: PathBuf,
@@ -91,25 +84,19 @@ pub struct Written {
 pub enum PromptBy {
     /// Rules as the system prompt, the task as a file.
     System {
-        /// The rules.
         system: Written,
-        /// The task.
         task: Written,
     },
-    /// On its standard input.
     Stdin(String),
-    /// As an argument.
     Argument(String),
 }
 
-/// What the agent may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Permissions {
     /// Everything: it runs in a sandbox.
     Boxed,
     /// Only these tools, without asking: it runs in a sandbox, and is there to look.
     SandboxedTools(Vec<String>),
-    /// Only these tools.
     Tools(Vec<String>),
 }
 
@@ -125,24 +112,18 @@ impl Permissions {
     }
 }
 
-/// One session to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionSpec {
     /// The agent's program. For `script` it is ralph itself.
     pub executable: OsString,
     /// Arguments from the settings. They come last.
     pub extra_args: Vec<String>,
-    /// Where it works.
     pub folder: PathBuf,
     /// The environment, complete; the profile adds to it.
     pub environment: Vec<(OsString, OsString)>,
-    /// The prompt.
     pub prompt: PromptBy,
-    /// The model, where one was chosen.
     pub model: Option<String>,
-    /// What it may do.
     pub permissions: Permissions,
-    /// What `script` plays.
     pub cassette: Option<PathBuf>,
     /// Which session of the cassette `script` plays, from 1; `None`: the next one.
     pub session: Option<u32>,
@@ -151,20 +132,11 @@ pub struct SessionSpec {
     pub verifies: bool,
 }
 
-/// Sets a variable, whatever it was.
 pub(crate) fn set(environment: &mut Vec<(OsString, OsString)>, name: &str, value: &str) {
     environment.retain(|(known, _)| known != name);
     environment.push((name.into(), value.into()));
 }
 
-/// Sets a variable unless the user has.
-fn set_default(environment: &mut Vec<(OsString, OsString)>, name: &str, value: &str) {
-    if !environment.iter().any(|(known, _)| known == name) {
-        environment.push((name.into(), value.into()));
-    }
-}
-
-/// Dollars as millionths.
 fn micro_usd(dollars: f64) -> Option<u64> {
     (dollars.is_finite() && dollars >= 0.0).then(|| (dollars * 1e6).round() as u64)
 }

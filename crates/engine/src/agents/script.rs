@@ -24,16 +24,11 @@ use super::unfinished::unfinished;
 use super::{Agent, Decoder, PromptBy, SessionSpec};
 use crate::process::{CommandSpec, LineEffect};
 
-/// The command of ralph that plays.
-/// The file that says which session of a cassette comes next.
-pub fn cursor_of(cassette: &std::path::Path) -> std::path::PathBuf {
-    cursor::path_of(cassette)
-}
+pub use cursor::path_of as cursor_of;
 
-/// The hidden command.
+/// The hidden command of ralph that plays.
 pub const COMMAND: &str = "__script-agent";
 
-/// The profile.
 #[derive(Debug, Clone, Copy)]
 pub struct Script;
 
@@ -59,13 +54,9 @@ impl Agent for Script {
             PromptBy::System { system, task } => format!("{}\n\n{}", system.text, task.text),
             PromptBy::Stdin(text) | PromptBy::Argument(text) => text.clone(),
         };
-        CommandSpec {
-            program: spec.executable.clone(),
-            args,
-            folder: spec.folder.clone(),
-            env: spec.environment.clone(),
-            stdin: prompt.into_bytes(),
-        }
+        let env = spec.environment.clone();
+        let command = CommandSpec::new(&spec.executable, args, &spec.folder, env);
+        CommandSpec { stdin: prompt.into_bytes(), ..command }
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

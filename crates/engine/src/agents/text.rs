@@ -1,19 +1,8 @@
-//! Bounds texts of agents: excerpts for users, and the output of programs that print no events.
-
-/// The beginning of a text: at most so many bytes, whole characters.
-pub(super) fn head(text: &str, most: usize) -> &str {
-    if text.len() <= most {
-        return text;
-    }
-    &text[..text.floor_char_boundary(most)]
-}
+//! Bounds texts of agents: excerpts for users.
 
 /// The text on one line: runs of white space and control characters become one space; what goes
 /// beyond `most` characters becomes an ellipsis.
 pub(super) fn one_line(text: &str, most: usize) -> String {
-    if is_one_line(text) && text.len() <= most {
-        return text.to_owned();
-    }
     let mut line = String::with_capacity(text.len().min(most));
     let (mut length, mut gap) = (0, false);
     for c in text.chars() {
@@ -36,16 +25,6 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
     line
 }
 
-/// Nothing would be changed about it; only the simplest texts are known as such.
-fn is_one_line(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
-        && !bytes.windows(2).any(|two| two == b"  ")
-        && bytes.first() != Some(&b' ')
-        && bytes.last() != Some(&b' ')
-}
-
-/// The last lines of what a program said to users, as one.
 pub(super) fn last_words(stderr_tail: &str) -> String {
     const LINES: usize = 3;
     const CHARS: usize = 600;
@@ -55,47 +34,9 @@ pub(super) fn last_words(stderr_tail: &str) -> String {
     one_line(&last.join("; "), CHARS)
 }
 
-/// The end of a long output, in bounded memory.
-#[derive(Debug, Default)]
-pub(super) struct Tail {
-    bytes: Vec<u8>,
-}
-
-impl Tail {
-    /// How much is kept.
-    pub(super) const KEPT: usize = 256 << 10;
-
-    /// Adds a line.
-    pub(super) fn push(&mut self, line: &[u8]) {
-        self.bytes.extend_from_slice(&line[line.len().saturating_sub(Self::KEPT)..]);
-        self.bytes.push(b'\n');
-        // Cut only now and then: each cut moves what is kept.
-        if self.bytes.len() > 2 * Self::KEPT {
-            self.cut();
-        }
-    }
-
-    fn cut(&mut self) {
-        self.bytes.drain(..self.bytes.len().saturating_sub(Self::KEPT));
-    }
-
-    /// What was kept. Bytes that are not text, such as a character that was cut, are marked.
-    pub(super) fn text(&self) -> String {
-        let kept = &self.bytes[self.bytes.len().saturating_sub(Self::KEPT)..];
-        String::from_utf8_lossy(kept).trim().to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_head_ends_between_characters() {
-        assert_eq!(head("añb", 2), "a");
-        assert_eq!(head("añb", 3), "añ");
-        assert_eq!(head("añb", 99), "añb");
-    }
 
     #[test]
     fn one_line_is_one_line() {
@@ -113,18 +54,5 @@ mod tests {
     fn the_last_words_are_the_last_lines() {
         assert_eq!(last_words("a\nb\n\nc\n d \n\n"), "b; c; d");
         assert_eq!(last_words(" \n"), "");
-    }
-
-    #[test]
-    fn a_tail_keeps_the_end_in_bounded_memory() {
-        let mut tail = Tail::default();
-        for number in 0..200_000 {
-            tail.push(format!("line {number}").as_bytes());
-            assert!(tail.bytes.len() <= 2 * Tail::KEPT + 20);
-        }
-        tail.push(&vec![b'x'; 3 * Tail::KEPT]);
-        tail.push("the end ✓".as_bytes());
-        let text = tail.text();
-        assert!(text.len() <= Tail::KEPT && text.ends_with("x\nthe end ✓"));
     }
 }

@@ -17,31 +17,19 @@ use crate::untrusted;
 /// The part of a `SKILL.md` that is looked at: its front matter is at the start.
 const MAX_FRONT: u64 = 64 << 10;
 
-/// Why a context cannot be gathered.
 #[derive(Debug, thiserror::Error)]
 pub enum ContextError {
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A file is there and cannot be read.
     #[error("{} cannot be read: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
 }
 
 /// The spec and the plan of the feature that a run is about: read once, at its start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FeatureTexts {
-    /// The feature, if the run is about one.
     pub feature: Option<FeatureName>,
-    /// Its `spec.md`, if there is one.
     pub spec: Option<Document>,
-    /// Its `plan.md`, if there is one.
     pub plan: Option<Document>,
 }
 
@@ -75,12 +63,9 @@ impl FeatureTexts {
 }
 
 fn document(project: &Project, path: &Path) -> Result<Option<Document>, ContextError> {
-    let unreadable = |source| ContextError::Unreadable { path: path.to_owned(), source };
-    let bytes = match untrusted::read(&project.root, path, untrusted::DOCUMENT) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(error)),
-    };
+    let read = untrusted::if_there(untrusted::read(&project.root, path, untrusted::DOCUMENT))
+        .map_err(|source| ContextError::Unreadable { path: path.to_owned(), source })?;
+    let Some(bytes) = read else { return Ok(None) };
     let shown = path.strip_prefix(&project.root).unwrap_or(path);
     Ok(Some(Document {
         path: shown.display().to_string(),
@@ -89,22 +74,16 @@ fn document(project: &Project, path: &Path) -> Result<Option<Document>, ContextE
     }))
 }
 
-/// The skills of a project, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Skills {
-    /// Those with a description.
     pub found: Vec<Skill>,
-    /// Those that are skipped.
     pub warnings: Vec<SkillWarning>,
 }
 
-/// A skill that is skipped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("ralph skips the skill {}: {reason}", path.display())]
 pub struct SkillWarning {
-    /// Its file.
     pub path: PathBuf,
-    /// Why ralph skips it.
     pub reason: String,
 }
 

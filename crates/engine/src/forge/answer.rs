@@ -16,25 +16,20 @@ pub(super) struct Answer {
     pub(super) status: u16,
     headers: Headers,
     pub(super) body: Value,
-    /// What it says, as it came.
     text: String,
 }
 
 /// Names in small letters, and values.
 type Headers = Vec<(String, String)>;
 
-/// What a good answer says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) body: Value,
-    /// The server has more of the list.
     pub(super) has_more: bool,
 }
 
-/// A log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Log {
-    /// As it came.
     Text(String),
     /// At this address, for which no token is meant.
     Elsewhere(String),
@@ -47,7 +42,6 @@ pub(super) struct About<'a> {
     pub(super) address: &'a Address,
     pub(super) branch: &'a str,
     pub(super) base: &'a str,
-    /// What to do where the login is refused.
     remedy: String,
 }
 
@@ -62,14 +56,12 @@ impl<'a> About<'a> {
         Self { kind: route.kind, address: &route.target, branch, base, remedy }
     }
 
-    /// The error for an unexpected answer.
     pub(super) fn odd(&self, why: &str) -> ForgeError {
         ForgeError::Odd { host: self.address.host.clone(), kind: self.kind, message: short(why) }
     }
 }
 
 impl Answer {
-    /// Reads an answer; `None` for anything else.
     pub(super) fn read(printed: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(printed);
         let mut rest: &str = &text;
@@ -100,7 +92,7 @@ impl Answer {
                     self.header("link").is_some_and(|link| link.contains("rel=\"next\""));
                 Ok(Reply { body: self.body, has_more })
             }
-            _ => Err(self.refusal(about, about.address.host.clone())),
+            _ => Err(self.refusal(about)),
         }
     }
 
@@ -109,12 +101,13 @@ impl Answer {
         match (self.status, self.header("location")) {
             (200..=299, _) => Ok(Log::Text(self.text)),
             (301 | 302 | 303 | 307 | 308, Some(place)) => Ok(Log::Elsewhere(place.to_owned())),
-            _ => Err(self.refusal(about, about.address.host.clone())),
+            _ => Err(self.refusal(about)),
         }
     }
 
-    fn refusal(&self, about: &About<'_>, host: String) -> ForgeError {
-        let (repo, status) = (about.address.to_string(), self.status);
+    fn refusal(&self, about: &About<'_>) -> ForgeError {
+        let (host, repo) = (about.address.host.clone(), about.address.to_string());
+        let status = self.status;
         match status {
             300..=399 => ForgeError::Moved { host, repo },
             401 => ForgeError::Unauthorized { host, remedy: about.remedy.clone() },
@@ -136,7 +129,6 @@ impl Answer {
             || self.server_message().to_lowercase().contains("rate limit")
     }
 
-    /// How long the server asks to wait.
     fn wait(&self) -> Option<Duration> {
         self.header("retry-after")?.parse().ok().map(Duration::from_secs)
     }
@@ -199,7 +191,6 @@ impl Answer {
     }
 }
 
-/// A text, or those of a list.
 fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],

@@ -1,11 +1,11 @@
 //! The command or link for the user where ralph has no transport to the server.
 
 use ralph_core::forge::{Address, ForgeKind, Route};
+use ralph_core::shell::quoted;
 
 use crate::ports::{ForgeError, ManualSteps, PullRequest};
 use crate::project::write_privately;
 
-/// Why ralph can only push to a server.
 pub(super) fn unknown(address: &Address) -> String {
     format!("ralph does not know what kind of server {} is: see publish.hosts", address.host)
 }
@@ -43,15 +43,6 @@ pub(super) fn pushed(
         page: page.unwrap_or_default(),
         draft: draft.to_owned(),
     })
-}
-
-/// A word as a shell reads it.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+".contains(c);
-    match word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 #[cfg(test)]

@@ -24,9 +24,8 @@ mod server;
 mod transport;
 mod transport_report;
 
-pub(crate) use manual::quoted;
 pub use remote_forge::{ForgeContext, RemoteForge, Retry};
-pub(crate) use transport::paused;
+pub(crate) use transport::{paused, quoted as curl_value};
 pub use transport_report::TransportReport;
 
 /// Reads an answer, and what a refusal means.

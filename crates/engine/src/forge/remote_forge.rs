@@ -20,26 +20,21 @@ use super::server::Server;
 use super::transport::{Request, Transport, program};
 use crate::git::Git;
 use crate::host::host;
-use crate::ports::{Forge, ForgeError, Link, Published, PullRequest, Survey};
+use crate::ports::{ForgeError, Link, Published, PullRequest, Survey};
 use crate::process::{CommandSpec, Stop, capture};
 
-/// How long git and ssh may take to look up an address.
 const MOMENT: Duration = Duration::from_secs(30);
 
 /// Where requests are made from.
 #[derive(Debug, Clone)]
 pub struct ForgeContext {
-    /// The worktree.
     pub folder: PathBuf,
     /// What the programs find in their environment: the user's own.
     pub environment: Vec<(OsString, OsString)>,
-    /// The servers that the user's settings name.
     pub hosts: Vec<HostEntry>,
     /// How long one request may take; see [`ForgeContext::PATIENCE`].
     pub patience: Duration,
-    /// How temporary failures are retried.
     pub retry: Retry,
-    /// Signals when to give up.
     pub stop: watch::Receiver<Stop>,
 }
 
@@ -64,24 +59,22 @@ impl ForgeContext {
     pub const PATIENCE: Duration = Duration::from_secs(60);
 }
 
-/// The server of a remote, by the first transport that works.
+/// The server of a remote, by the first transport that works. Calls block and are not for threads of an async
+/// runtime.
 #[derive(Debug)]
 pub struct RemoteForge {
-    place: ForgeContext,
+    pub(super) place: ForgeContext,
     push_remote: String,
     pr_remote: String,
 }
 
-/// Where the pull requests of a remote are.
 #[derive(Debug)]
 pub(super) enum Destination {
-    /// On a server of a known kind.
     Known(Box<Route>, Transport),
     /// On a server that ralph can only push to.
     Plain(Address),
 }
 
-/// What is wanted, where, and by which transport.
 struct Errand<'a> {
     place: &'a ForgeContext,
     transport: &'a Transport,
@@ -95,8 +88,19 @@ impl RemoteForge {
         Self { place, push_remote, pr_remote }
     }
 
-    pub(super) const fn place(&self) -> &ForgeContext {
-        &self.place
+    fn errand<'a>(
+        &'a self,
+        route: &'a Route,
+        transport: &'a Transport,
+        branch: &'a str,
+        base: &'a str,
+    ) -> Errand<'a> {
+        Errand {
+            place: &self.place,
+            transport,
+            route,
+            about: About::of(route, transport, branch, base),
+        }
     }
 
     /// The repository of a remote, after the user's git URL rewrites.
@@ -130,13 +134,8 @@ impl RemoteForge {
             return Ok(address);
         }
         let Some(ssh) = program(environment, "ssh") else { return Ok(address) };
-        let spec = CommandSpec {
-            program: ssh.into(),
-            args: ["-G", "--", &address.host].iter().map(Into::into).collect(),
-            folder: self.place.folder.clone(),
-            env: host().environment(environment),
-            stdin: vec![],
-        };
+        let (args, env) = (["-G", "--", &address.host], host().environment(environment));
+        let spec = CommandSpec::new(ssh, args, &self.place.folder, env);
         let done = capture(&spec, MOMENT, stop.clone());
         if done.end == ProcessEnd::Stopped {
             return Err(ForgeError::Interrupted);
@@ -175,7 +174,6 @@ impl RemoteForge {
         }
     }
 
-    /// Where pull requests are, and how to get there.
     pub(super) fn destination(&self) -> Result<Destination, ForgeError> {
         let (source, target) = self.addresses()?;
         let Some((kind, transport)) = Transport::to(&target, &self.place)? else {
@@ -209,37 +207,31 @@ fn local(what: &str, message: &str) -> ForgeError {
     ForgeError::Local { what: what.to_owned(), message: short(message) }
 }
 
-impl Forge for RemoteForge {
-    fn survey(&self, branch: &str) -> Result<Survey, ForgeError> {
+impl RemoteForge {
+    /// The pull requests of a branch in any state. Changes nothing.
+    pub fn survey(&self, branch: &str) -> Result<Survey, ForgeError> {
         let (route, transport) = match self.destination()? {
+            Destination::Known(_, Transport::None(why)) => return Ok(Survey::Unasked { why }),
             Destination::Known(route, transport) => (route, transport),
             Destination::Plain(address) => {
                 return Ok(Survey::Unasked { why: manual::unknown(&address) });
             }
         };
-        if let Transport::None(why) = transport {
-            return Ok(Survey::Unasked { why });
-        }
-        let about = About::of(&route, &transport, branch, "");
-        let errand = Errand { place: &self.place, transport: &transport, route: &route, about };
-        let pulls = errand.list()?;
+        let pulls = self.errand(&route, &transport, branch, "").list()?;
         let head_refs = pulls.iter().map(|pull| route.head_ref(pull.number)).collect();
         Ok(Survey::Asked { pulls, head_refs })
     }
 
-    fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError> {
+    /// Ensures that the branch, which is already pushed, has one open pull request with this text.
+    /// Opens one, or updates one that ralph opened; text from users stays. Calling it twice changes nothing.
+    pub fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError> {
+        let by_hand = |why, route| manual::pushed(why, route, wanted).map(Published::Manually);
         let (route, transport) = match self.destination()? {
+            Destination::Known(route, Transport::None(why)) => return by_hand(why, Some(&*route)),
             Destination::Known(route, transport) => (route, transport),
-            Destination::Plain(address) => {
-                return manual::pushed(manual::unknown(&address), None, wanted)
-                    .map(Published::Manually);
-            }
+            Destination::Plain(address) => return by_hand(manual::unknown(&address), None),
         };
-        if let Transport::None(why) = transport {
-            return manual::pushed(why, Some(&*route), wanted).map(Published::Manually);
-        }
-        let about = About::of(&route, &transport, &wanted.words.branch, wanted.base);
-        let errand = Errand { place: &self.place, transport: &transport, route: &route, about };
+        let errand = self.errand(&route, &transport, &wanted.words.branch, wanted.base);
         if let Some(pull) = errand.find()? {
             return errand.update(wanted, &pull);
         }
@@ -255,17 +247,16 @@ impl Forge for RemoteForge {
         }
     }
 
-    fn feedback(
+    /// The state of a pull request, the checks of a commit, and what reviewers said. Changes nothing.
+    pub fn feedback(
         &self,
         number: u64,
         commit: &str,
         with_comments: bool,
     ) -> Result<(Pull, Feedback), ForgeError> {
         let (route, transport) = self.reached()?;
-        let about = About::of(&route, &transport, "", "");
-        let errand = Errand { place: &self.place, transport: &transport, route: &route, about };
-        let pull = errand.ask("GET", route.one(number), None)?;
-        let pull = errand.read(&pull)?;
+        let errand = self.errand(&route, &transport, "", "");
+        let pull = errand.read(&errand.ask("GET", route.one(number), None)?)?;
         let mut sources = route.checks(commit);
         if with_comments {
             sources.extend(route.comments(number));
@@ -273,7 +264,8 @@ impl Forge for RemoteForge {
         Ok((pull, errand.feedback_from(sources)?))
     }
 
-    fn log(&self, resource: &str) -> Result<String, ForgeError> {
+    /// The log of a check, by the resource that [`Self::feedback`] named.
+    pub fn log(&self, resource: &str) -> Result<String, ForgeError> {
         let (route, transport) = self.reached()?;
         let about = About::of(&route, &transport, "", "");
         transport.log(&Request::get(resource.to_owned()), &about, &self.place)

@@ -16,11 +16,6 @@ impl Token {
     pub(super) fn reveal(&self) -> &str {
         &self.0
     }
-
-    /// The text without the token.
-    pub(super) fn hidden_in(&self, text: &str) -> String {
-        text.replace(&self.0, "***")
-    }
 }
 
 impl fmt::Debug for Token {
@@ -29,7 +24,6 @@ impl fmt::Debug for Token {
     }
 }
 
-/// A server whose kind is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Server {
     pub(super) kind: ForgeKind,
@@ -151,7 +145,6 @@ impl Server {
         Ok(Some(Self { kind, base: url.trim_end_matches('/').to_owned(), local, variables }))
     }
 
-    /// The variable that holds a token for it, and the token.
     pub(super) fn token(&self, environment: &[(OsString, OsString)]) -> Option<(&str, Token)> {
         let mut all = self.variables.iter();
         all.find_map(|name| Some((name.as_str(), Token(variable(environment, name)?))))
@@ -184,7 +177,6 @@ pub(super) fn token_variables(hosts: &[HostEntry]) -> Vec<String> {
     all.chain(hosts.iter().filter_map(|entry| entry.token.clone())).collect()
 }
 
-/// The server whose API is on this one.
 fn server_of(api: &str) -> String {
     let cloud = api == "api.github.com" || api.ends_with(".ghe.com");
     match api.strip_prefix("api.") {

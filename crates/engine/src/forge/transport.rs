@@ -27,18 +27,13 @@ const TALKATIVE: [&str; 6] =
 /// The longest answer that is read: a hundred pull requests with the longest bodies.
 const LONGEST: u64 = 32 << 20;
 
-/// A transport to a server.
 #[derive(Debug)]
 pub(super) enum Transport {
-    /// By `gh`, which is logged in.
     Gh(PathBuf),
-    /// By `curl`, with a token.
     Api { curl: PathBuf, server: Server, token: Token, variable: String },
-    /// None, and why.
     None(String),
 }
 
-/// A request to the API.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) method: &'static str,
@@ -79,14 +74,13 @@ impl Transport {
         let curl = program(&place.environment, "curl");
         let transport = match (found, curl) {
             (Some((variable, token)), Some(curl)) => Self::Api { curl, server, token, variable },
-            (Some(_), None) => {
-                why.push("`curl` is not installed".to_owned());
-                Self::None(why.join(", and "))
-            }
-            (None, _) => {
-                why.push(match server.variables.first() {
-                    Some(name) => format!("{name} is not set"),
-                    None => format!("no token is set for {}: see publish.hosts", address.host),
+            (found, _) => {
+                why.push(match (found, server.variables.first()) {
+                    (Some(_), _) => "`curl` is not installed".to_owned(),
+                    (None, Some(name)) => format!("{name} is not set"),
+                    (None, None) => {
+                        format!("no token is set for {}: see publish.hosts", address.host)
+                    }
                 });
                 Self::None(why.join(", and "))
             }
@@ -94,7 +88,6 @@ impl Transport {
         Ok(Some((kind, transport)))
     }
 
-    /// How it is called in a sentence.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Gh(_) => "gh".to_owned(),
@@ -169,7 +162,6 @@ impl Transport {
     }
 }
 
-/// Runs it, and retries temporary failures.
 fn again<T>(
     place: &ForgeContext,
     mut ask: impl FnMut() -> Result<T, ForgeError>,
@@ -237,7 +229,7 @@ fn hidden(mut error: ForgeError, token: &Token) -> ForgeError {
         ForgeError::Forbidden { message, .. }
         | ForgeError::Refused { message, .. }
         | ForgeError::Network { message, .. }
-        | ForgeError::Odd { message, .. } => *message = token.hidden_in(message),
+        | ForgeError::Odd { message, .. } => *message = message.replace(token.reveal(), "***"),
         _ => {}
     }
     error
@@ -314,13 +306,7 @@ fn gh_spec(
     for name in ["GH_PROMPT_DISABLED", "GH_NO_UPDATE_NOTIFIER", "NO_COLOR"] {
         set(&mut env, name, "1");
     }
-    CommandSpec {
-        program: gh.into(),
-        args: args.iter().map(Into::into).collect(),
-        folder: place.folder.clone(),
-        env,
-        stdin,
-    }
+    CommandSpec { stdin, ..CommandSpec::new(gh, args, &place.folder, env) }
 }
 
 /// Curl reads all that it has to know, for others can read its arguments. The text of the request is in a
@@ -349,18 +335,14 @@ fn curl_call(
 }
 
 fn curl_run(curl: &PathBuf, config: String, place: &ForgeContext) -> Captured {
-    let spec = CommandSpec {
-        program: curl.into(),
-        // The user's curl settings could print the token, or send it to another server.
-        args: ["--disable", "--config", "-"].iter().map(Into::into).collect(),
-        folder: place.folder.clone(),
-        env: without(&host().environment(&place.environment), &token_variables(&place.hosts)),
-        stdin: config.into_bytes(),
-    };
+    // The user's curl settings could print the token, or send it to another server.
+    let args = ["--disable", "--config", "-"];
+    let env = without(&host().environment(&place.environment), &token_variables(&place.hosts));
+    let spec = CommandSpec::new(curl, args, &place.folder, env);
+    let spec = CommandSpec { stdin: config.into_bytes(), ..spec };
     capture(&spec, place.patience, place.stop.clone())
 }
 
-/// The curl settings of any request, without a login.
 fn plain_config(is_local: bool, method: &str, url: &str) -> String {
     let schemes = if is_local { "=http,https" } else { "=https" };
     format!(
@@ -384,7 +366,7 @@ fn curl_config(server: &Server, token: &Token, request: &Request) -> String {
 }
 
 /// A value in a file of settings of curl.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let plain: String = text.chars().filter(|c| !c.is_control()).collect();
     format!("\"{}\"", plain.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,8 +1,6 @@
 //! Reports which transport to the server of a remote ralph would use, for users who ask. Makes no request unless
 //! told to.
 
-use std::ffi::OsString;
-
 use ralph_core::forge::{Address, ForgeKind};
 
 use super::answer::About;
@@ -11,25 +9,20 @@ use super::server::Server;
 use super::transport::{Request, program};
 use crate::ports::ForgeError;
 
-/// What there is on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransportReport {
-    /// The repository that pull requests go to.
     pub address: Address,
     /// The kind of the server; `None` if unknown.
     pub kind: Option<ForgeKind>,
     /// Whether `gh` is installed and could serve. Whether it is logged in is not asked.
     pub gh: bool,
-    /// Whether `curl` is installed.
     pub curl: bool,
-    /// The variable with a token for the server.
     pub token: Option<String>,
     /// The variable that a token would be looked for in first; `None` where no token is for the server.
     pub wants: Option<String>,
 }
 
 impl TransportReport {
-    /// Whether there may be a transport.
     pub const fn may_reach(&self) -> bool {
         self.gh || (self.curl && self.token.is_some())
     }
@@ -39,8 +32,7 @@ impl RemoteForge {
     /// Finds the transport that ralph would use, without a request.
     pub fn transport_report(&self) -> Result<TransportReport, ForgeError> {
         let (_, address) = self.addresses()?;
-        let ForgeContext { environment, hosts, .. } = self.place();
-        let environment: &[(OsString, OsString)] = environment;
+        let ForgeContext { environment, hosts, .. } = &self.place;
         let server = Server::of(&address.host, hosts, environment)?;
         let kind = server.as_ref().map(|server| server.kind);
         let has = |name: &str| program(environment, name).is_some();
@@ -58,11 +50,10 @@ impl RemoteForge {
 
     /// Asks the server for the repository, by the transport of pull requests. Says by which.
     pub fn reach(&self) -> Result<String, ForgeError> {
-        let place: &ForgeContext = self.place();
         let (route, transport) = self.reached()?;
         let about = About::of(&route, &transport, "", "");
         let request = Request::get(route.list("", 1));
-        transport.ask(&request, &about, place)?;
+        transport.ask(&request, &about, &self.place)?;
         Ok(transport.name())
     }
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use ralph_core::view::Message;
 
 use crate::agents::set;
+use crate::forge::curl_value;
 use crate::process::CommandSpec;
 
 use super::ChannelContext;
@@ -21,29 +22,20 @@ const OSASCRIPT: [&str; 6] = [
     "end run",
 ];
 
-/// A way to deliver messages.
 #[derive(Debug, Clone)]
 pub enum Channel {
-    /// The desktop, by this `notify-send`.
     NotifySend(PathBuf),
-    /// The desktop of macOS, by this `osascript`.
     Osascript(PathBuf),
-    /// The voice of macOS, by this `say`.
     Say(PathBuf),
-    /// A voice, by this `spd-say`.
     SpdSay(PathBuf),
-    /// A voice, by this `espeak-ng`.
     EspeakNg(PathBuf),
     /// A sound that the caller makes. It takes no time.
     Bell(fn()),
-    /// An address that messages are posted to.
     Webhook {
-        /// The `curl` that does it.
         curl: PathBuf,
         /// The address; only `http` and `https`.
         url: String,
     },
-    /// A shell command of the user's own.
     Command(String),
 }
 
@@ -123,16 +115,12 @@ fn markup(text: &str) -> String {
 /// Everything that curl has to know, for its standard input: others can read its arguments, and
 /// addresses of webhooks are secrets.
 fn curl_config(url: &str, json: &str) -> Vec<u8> {
-    let quoted = |text: &str| {
-        let plain: String = text.chars().filter(|c| !c.is_control()).collect();
-        format!("\"{}\"", plain.replace('\\', "\\\\").replace('"', "\\\""))
-    };
     format!(
         "silent\nshow-error\nfail\ngloboff\nmax-time = 10\nproto = \"=http,https\"\n\
          output = \"/dev/null\"\nheader = \"Content-Type: application/json\"\n\
          url = {}\ndata-raw = {}\n",
-        quoted(url),
-        quoted(json)
+        curl_value(url),
+        curl_value(json)
     )
     .into_bytes()
 }

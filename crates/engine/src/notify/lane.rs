@@ -12,23 +12,18 @@ use ralph_core::view::Message;
 use tokio::sync::{Notify, watch};
 
 use super::Channel;
-use crate::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
+use crate::process::{CommandSpec, Mark, Stop, Watch, captured};
 
-/// The most messages that may wait.
 const QUEUE: usize = 16;
-/// How long one delivery may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Between asking a program to end and killing it.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// Where the programs of channels run.
 #[derive(Debug, Clone)]
 pub struct ChannelContext {
     /// The repository, by which processes are known after a crash.
     pub root: PathBuf,
-    /// The folder that they run in.
     pub folder: PathBuf,
-    /// What they find in their environment.
     pub environment: Vec<(OsString, OsString)>,
 }
 
@@ -36,11 +31,9 @@ pub struct ChannelContext {
 struct Waiting {
     messages: VecDeque<Arc<Message>>,
     closed: bool,
-    /// Why the first failed delivery failed.
     failure: Option<String>,
 }
 
-/// One channel with its queue.
 pub(super) struct Lane {
     channel: Channel,
     waiting: Mutex<Waiting>,
@@ -67,13 +60,11 @@ impl Lane {
         self.news.notify_one();
     }
 
-    /// Nothing more comes.
     pub(super) fn close(&self) {
         self.waiting().closed = true;
         self.news.notify_one();
     }
 
-    /// What went wrong first, in a sentence.
     pub(super) fn failure(&self) -> Option<String> {
         let why = self.waiting().failure.clone()?;
         Some(format!("notifications through {} failed: {why}", self.channel.name()))
@@ -122,23 +113,15 @@ impl Lane {
     }
 }
 
-/// Runs a program; `Err` is why the delivery failed.
 async fn run(
     command: &CommandSpec,
     place: &ChannelContext,
     stop: watch::Receiver<Stop>,
 ) -> Result<(), String> {
-    let watch = Watch {
-        timeout: Some(PATIENCE),
-        silence: None,
-        after_result: None,
-        grace: GRACE,
-        drain: GRACE,
-        line_cap: 4096,
-    };
+    let watch = Watch { grace: GRACE, drain: GRACE, line_cap: 4096, ..Watch::timeout(PATIENCE) };
     let mark = Mark::new(&place.root, 0);
-    let ended = supervise(command, &watch, &mark, &mut IgnoreOutput, None, stop).await;
-    let output = ended.stderr_tail.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let ended = captured(command, &watch, &mark, stop).await;
+    let output = ended.stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
     let output = output.map(|line| {
         let line: String = printable_line(line).chars().take(200).collect();
         format!(": {line}")
@@ -155,14 +138,5 @@ async fn run(
         }
         ProcessEnd::Stopped => Err(format!("it was still running when the run ended{output}")),
         ProcessEnd::NotStarted { error } => Err(error),
-    }
-}
-
-/// Ignores the output of notifiers.
-struct IgnoreOutput;
-
-impl Listener for IgnoreOutput {
-    fn stdout(&mut self, _line: &[u8], _cut: bool) -> LineEffect {
-        LineEffect::Going
     }
 }

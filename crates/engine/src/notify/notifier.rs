@@ -20,7 +20,6 @@ const AFTER: Duration = Duration::from_secs(4);
 /// How long it may take to end programs that still run then.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// Warns the user that notifications fail.
 pub type Warn = Box<dyn FnMut(&str) + Send>;
 
 /// Delivers messages about a run. It should be the last display: its end takes a few seconds where

@@ -5,12 +5,8 @@ use ralph_core::plan::markdown::{Edit, Item, Mark, PlanDoc, apply};
 
 use super::reconcile::applied;
 use super::replace::Replaced;
-use super::{PlanFile, PlanFileError, Read};
+use super::{PlanFile, PlanFileError, Read, TRIES};
 
-/// How often the file may change while a task is added.
-const TRIES: u32 = 5;
-
-/// A task to be added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewBox {
     /// In a line.
@@ -26,9 +22,10 @@ impl PlanFile {
     pub fn add(&self, boxes: &[NewBox]) -> Result<(), PlanFileError> {
         let _turn = self.turn();
         for _ in 0..TRIES {
-            let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
-            let unreadable = |source| PlanFileError::Unreadable { path: self.path.clone(), source };
-            let Some(before) = self.read_in_peace()? else { return Err(unreadable(missing())) };
+            let Some(before) = self.read_in_peace()? else {
+                let source = std::io::ErrorKind::NotFound.into();
+                return Err(PlanFileError::Unreadable { path: self.path.clone(), source });
+            };
             let mut read = before.clone();
             for new in boxes.iter().filter(|new| !new.is_in(&before.doc)) {
                 read = self.with_box(&read, new)?;
@@ -37,12 +34,11 @@ impl PlanFile {
                 let edits = read.doc.set_status(&read.text, "In progress");
                 read = applied(self, &read.text, &edits)?;
             }
-            match self.replace(&before.text, &read.text)? {
-                Replaced::Yes => return Ok(()),
-                Replaced::Changed => {}
+            if self.replace(&before.text, &read.text)? == Replaced::Yes {
+                return Ok(());
             }
         }
-        Err(PlanFileError::KeepsChanging { path: self.path.clone() })
+        Err(self.keeps_changing())
     }
 
     /// The plan with one more checkbox. Its text is left out if it would be read as more than that.
@@ -57,8 +53,7 @@ impl PlanFile {
                 }
             }
         }
-        let source = std::io::Error::other("it has no place for another task");
-        Err(PlanFileError::Unwritable { path: self.path.clone(), source })
+        Err(self.unwritable(std::io::Error::other("it has no place for another task")))
     }
 }
 
@@ -127,7 +122,6 @@ fn like_the_last(read: &Read, new: &NewBox) -> Option<Edit> {
     Some(Edit { range: end..end, text: words.trim_end().to_owned() })
 }
 
-/// At the end of the file.
 fn at_the_end(read: &Read, new: &NewBox) -> Option<Edit> {
     let end = read.text.trim_end().len();
     let newline = newline(&read.text);

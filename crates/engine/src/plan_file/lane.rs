@@ -14,10 +14,8 @@ use super::reconcile::applied;
 use super::{PlanFile, PlanFileError, Read};
 use crate::project::write_atomically;
 
-/// A branch of a plan and where it is worked on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanLane {
-    /// The branch.
     pub branch: String,
     /// The copy that sessions see.
     pub copy: PathBuf,
@@ -61,24 +59,20 @@ impl PlanFile {
         }
     }
 
-    /// Updates the copy from the plan.
     pub fn show_copy(&self, text: &str) -> Result<(), PlanFileError> {
         let Some(lane) = &self.lane else { return Ok(()) };
         let copy = Self { path: lane.copy.clone(), ..self.clone() };
         // The copy is ralph's own: a link that a session put in its place is removed.
         if let Err(PlanFileError::Linked { .. }) = copy.refuse_links() {
-            let gone = std::fs::remove_file(&lane.copy);
-            gone.map_err(|source| PlanFileError::Unwritable { path: lane.copy.clone(), source })?;
+            std::fs::remove_file(&lane.copy).map_err(|error| copy.unwritable(error))?;
             copy.refuse_links()?;
         }
         if copy.bytes()?.is_some_and(|there| there == text.as_bytes()) {
             return Ok(());
         }
-        write_atomically(&lane.copy, text)
-            .map_err(|source| PlanFileError::Unwritable { path: lane.copy.clone(), source })
+        write_atomically(&lane.copy, text).map_err(|error| copy.unwritable(error))
     }
 
-    /// The text of the copy; nothing if it is gone.
     pub(super) fn read_copy(&self, lane: &PlanLane) -> Result<Option<Read>, PlanFileError> {
         let copy = Self { path: lane.copy.clone(), ..self.clone() };
         copy.read()

@@ -20,7 +20,6 @@ pub(super) fn is_request(then: Mark, now: Mark) -> bool {
     then != now && !(now.is_open() && (then.is_open() || then == Mark::Done))
 }
 
-/// The mark that an item is reset to.
 fn former(then: Mark) -> Mark {
     if then.is_open() { Mark::Open } else { then }
 }
@@ -28,7 +27,6 @@ fn former(then: Mark) -> Mark {
 /// The marks of a file that a session changed and that nothing has judged.
 #[derive(Debug, Default)]
 pub(super) struct Undone {
-    /// The edits that restore the former marks.
     pub(super) edits: Vec<Edit>,
     /// The titles of items whose ticks are reverted.
     pub(super) ticks: Vec<String>,
@@ -37,7 +35,6 @@ pub(super) struct Undone {
 }
 
 impl Snapshot {
-    /// The place of each task.
     fn places(&self) -> HashMap<&TaskId, usize> {
         self.ids.iter().enumerate().map(|(place, id)| (id, place)).collect()
     }
@@ -107,14 +104,20 @@ pub(super) fn hold_one(
     by: &Actor,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    match store.hold(id, by, now) {
-        Ok(()) => store.note(id, reason, by, now).map(|()| true),
-        Err(StoreError::Refused(_)) => Ok(false),
-        Err(error) => Err(error),
+    match unless_refused(store.hold(id, by, now))? {
+        Some(()) => store.note(id, reason, by, now).map(|()| true),
+        None => Ok(false),
     }
 }
 
-/// Why a task waits that a session marked.
+/// `None` where the rules do not allow it.
+pub(super) fn unless_refused<T>(done: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match done {
+        Err(StoreError::Refused(_)) => Ok(None),
+        done => done.map(Some),
+    }
+}
+
 pub(super) fn reason(id: &TaskId, when: &str) -> String {
     format!("was marked as blocked or dropped {when}; to work on it again: ralph retry {id}")
 }

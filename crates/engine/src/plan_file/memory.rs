@@ -15,18 +15,14 @@ use super::{PlanFile, Read};
 use crate::project::write_privately;
 use crate::untrusted;
 
-/// A plan as it was at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The text.
     pub text: String,
-    /// What it says.
     pub doc: PlanDoc,
     /// The task that each item is, in their order.
     pub ids: Vec<TaskId>,
     /// Tasks that left the plan during a session and wait for the user.
     pub left: Vec<RemovedItem>,
-    /// Tasks that wait because of their marks.
     pub held: Vec<TaskId>,
 }
 
@@ -43,7 +39,6 @@ impl Snapshot {
         self.doc.items.iter().zip(&self.ids).enumerate().map(known).collect()
     }
 
-    /// The same with these tasks ticked.
     pub fn with_done(&self, done: &[&TaskId]) -> Self {
         let ticks = self.ids.iter().enumerate().filter(|(_, id)| done.contains(id));
         let ticks: Vec<Edit> =
@@ -56,10 +51,17 @@ impl Snapshot {
         }
     }
 
+    fn item(&self, id: &TaskId) -> Option<&markdown::Item> {
+        self.doc.items.get(self.ids.iter().position(|known| known == id)?)
+    }
+
+    pub(super) fn title_of(&self, id: &TaskId) -> &str {
+        self.item(id).map_or("", |item| &item.title)
+    }
+
     /// Whether that task was ticked then.
     pub(super) fn was_done(&self, id: &TaskId) -> bool {
-        let place = self.ids.iter().position(|known| known == id);
-        place.is_some_and(|place| self.doc.items[place].is_done())
+        self.item(id).is_some_and(markdown::Item::is_done)
     }
 }
 
@@ -68,15 +70,12 @@ struct Stored {
     v: u32,
     text: String,
     ids: Vec<TaskId>,
-    /// How the store names it.
     #[serde(default)]
     name: Option<String>,
     /// A session may have changed it since, and nothing has judged that.
     session: bool,
-    /// Tasks that left it during a session.
     #[serde(default)]
     left: Vec<RemovedItem>,
-    /// Tasks that wait because of their marks.
     #[serde(default)]
     held: Vec<TaskId>,
 }
@@ -119,7 +118,6 @@ impl PlanFile {
         entries.filter_map(named).collect()
     }
 
-    /// The task that an item is known to be.
     pub fn id_of(&self, item: usize, read: &Read) -> Option<TaskId> {
         let (synced, _) = self.remembered()?;
         let place = markdown::identify(&synced.known(), &read.doc).items.get(item).copied()??;

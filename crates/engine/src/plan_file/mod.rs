@@ -53,69 +53,32 @@ pub use session::{DONE_MARKER, ProgressEntry, Requested, Verdicts};
 const LOOKS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Why a plan file cannot be used.
+/// How often a file that changes while ralph writes it is read again.
+const TRIES: u32 = 20;
+
 #[derive(Debug, thiserror::Error)]
 pub enum PlanFileError {
-    /// It is a link, or is reached only through one.
     #[error(
         "{} is a link to {}; ralph does not follow a link to a plan",
         path.display(),
         target.display()
     )]
-    Linked {
-        /// The link.
-        path: PathBuf,
-        /// Where it leads.
-        target: PathBuf,
-    },
-    /// It is a folder, a device or something else that holds no text.
+    Linked { path: PathBuf, target: PathBuf },
     #[error("{} is not a file", path.display())]
-    NotAFile {
-        /// The plan file.
-        path: PathBuf,
-    },
-    /// It cannot be read.
+    NotAFile { path: PathBuf },
     #[error("{} cannot be read: {source}", path.display())]
-    Unreadable {
-        /// The plan file.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-    /// It cannot be written.
+    Unreadable { path: PathBuf, source: io::Error },
     #[error("{} cannot be written: {source}", path.display())]
-    Unwritable {
-        /// The plan file.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-    /// The file exists and is not a plan.
+    Unwritable { path: PathBuf, source: io::Error },
     #[error("{}:{}: {}", path.display(), error.line, error.problem)]
-    Broken {
-        /// The plan file.
-        path: PathBuf,
-        /// What is wrong, and where.
-        error: PlanError,
-        /// The line itself.
-        excerpt: String,
-    },
-    /// It changed again and again while ralph tried to write it.
+    Broken { path: PathBuf, error: PlanError, excerpt: String },
     #[error("{} keeps changing while ralph tries to write it", path.display())]
-    KeepsChanging {
-        /// The plan file.
-        path: PathBuf,
-    },
+    KeepsChanging { path: PathBuf },
 }
 
-/// The text of a plan and what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read {
-    /// The text.
     pub text: String,
-    /// What it says.
     pub doc: PlanDoc,
 }
 
@@ -149,17 +112,14 @@ impl PlanFile {
         Ok(Some(Self { kind, ..probe }))
     }
 
-    /// Which kind of plan it is.
     pub fn kind(&self) -> PlanKind {
         self.kind
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How users and the store name it.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -172,12 +132,10 @@ impl PlanFile {
         }
     }
 
-    /// The folder that it is in.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("."))
     }
 
-    /// Reads it; `None` when there is no such file.
     pub fn read(&self) -> Result<Option<Read>, PlanFileError> {
         let Some(bytes) = self.bytes()? else { return Ok(None) };
         self.parse(self.decoded(&bytes)?.to_owned()).map(Some)
@@ -229,6 +187,14 @@ impl PlanFile {
     fn refuse_links(&self) -> Result<(), PlanFileError> {
         let (root, below) = self.below();
         refuse_links(root, below).map_err(|(path, target)| linked(root, &path, target))
+    }
+
+    fn unwritable(&self, source: io::Error) -> PlanFileError {
+        PlanFileError::Unwritable { path: self.path.clone(), source }
+    }
+
+    fn keeps_changing(&self) -> PlanFileError {
+        PlanFileError::KeepsChanging { path: self.path.clone() }
     }
 
     fn decoded<'b>(&self, bytes: &'b [u8]) -> Result<&'b str, PlanFileError> {

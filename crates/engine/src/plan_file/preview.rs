@@ -11,14 +11,10 @@ use super::session::DONE_MARKER;
 use super::{PlanFile, Read, ReconcileError, has_no_tasks, why_no_tasks};
 use crate::ports::Store;
 
-/// A plan file as the first look of a run would see it.
 #[derive(Debug, Clone)]
 pub struct Preview {
-    /// The file.
     pub read: Read,
-    /// What the loop would see.
     pub survey: Survey,
-    /// The item that would be worked on first.
     pub next: Option<usize>,
 }
 

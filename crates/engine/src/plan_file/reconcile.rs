@@ -15,27 +15,20 @@ use ralph_core::task::{Actor, Status, Task, TaskPatch};
 use ralph_core::text::Title;
 use ralph_core::{TaskId, Timestamp};
 
-use super::marks::{self, Undone, hold_one};
+use super::marks::{self, Undone, hold_one, unless_refused};
 use super::memory::Snapshot;
 use super::removed_items::{self, RemovedItem, is_undecided};
 use super::replace::{Replaced, create, replace};
-use super::{PlanFile, PlanFileError, Read};
+use super::{PlanFile, PlanFileError, Read, TRIES};
 use crate::entropy::Ids;
 use crate::ports::{DeleteWhich, Filter, Store, StoreError, SyncMode};
 
-/// How often a file that changes under us is read again.
-const TRIES: u32 = 20;
-
-/// Why file and store could not be synchronized.
 #[derive(Debug, thiserror::Error)]
 pub enum ReconcileError {
-    /// The file.
     #[error(transparent)]
     File(#[from] PlanFileError),
-    /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// An id could not be made.
     #[error("ralph could not make an id: {0}")]
     Id(#[from] ralph_core::ids::IdError),
 }
@@ -43,9 +36,7 @@ pub enum ReconcileError {
 /// A plan file and the store, synchronized.
 #[derive(Debug, Clone)]
 pub struct SyncedPlan {
-    /// The file, and which task each item is.
     pub plan: Snapshot,
-    /// The tasks as the store has them.
     pub tasks: HashMap<TaskId, Task>,
     /// The titles of items whose ticks or other marks ralph reverted, because nothing has judged them.
     pub taken_back: Vec<String>,
@@ -62,7 +53,6 @@ impl SyncedPlan {
         })
     }
 
-    /// The first item that is open and has no parts.
     pub fn next(&self) -> Option<usize> {
         let (parents, standings) = (self.plan.doc.parents(), self.plan.doc.standings());
         (0..parents.len()).find(|index| standings[*index] == ItemState::Open && !parents[*index])
@@ -87,7 +77,6 @@ impl SyncedPlan {
         marked.chain(left).collect()
     }
 
-    /// Why a file that is there is no plan.
     pub fn why_no_plan(&self, file: &str) -> Option<String> {
         self.is_no_plan().then(|| why_no_tasks(file, &self.plan.text, &self.plan.doc))
     }
@@ -98,7 +87,6 @@ impl SyncedPlan {
     }
 }
 
-/// Whether a text has nothing to work on.
 pub fn has_no_tasks(text: &str, doc: &PlanDoc) -> bool {
     let is_dropped = |found: &ItemState| *found == ItemState::Dropped;
     if !doc.items.is_empty() {
@@ -121,7 +109,6 @@ impl PlanFile {
         by: &Actor,
         now: Timestamp,
     ) -> Result<Option<SyncedPlan>, ReconcileError> {
-        let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
         let _turn = self.turn();
         let mut taken_back = Vec::new();
         for _ in 0..TRIES {
@@ -161,11 +148,11 @@ impl PlanFile {
             reconciliation.update_store(store, by, now)?;
             reconciliation.follow_marks(store, by, now)?;
             let Some(synced) = reconciliation.write_back()? else { continue };
-            self.remember(&synced.plan, false).map_err(failed)?;
+            self.remember(&synced.plan, false).map_err(|error| self.unwritable(error))?;
             let tasks = tasks_of(self, store)?;
             return Ok(Some(SyncedPlan { tasks, taken_back, ..synced }));
         }
-        Err(PlanFileError::KeepsChanging { path: self.path.clone() }.into())
+        Err(self.keeps_changing().into())
     }
 
     /// Makes the file hold `new` if it still holds `old`.
@@ -173,10 +160,10 @@ impl PlanFile {
         if old == new {
             return Ok(Replaced::Yes);
         }
-        let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
         self.refuse_links()?;
-        std::fs::create_dir_all(&self.state).map_err(failed)?;
-        replace(&self.path, old.as_bytes(), new.as_bytes(), &self.state).map_err(failed)
+        std::fs::create_dir_all(&self.state)
+            .and_then(|()| replace(&self.path, old.as_bytes(), new.as_bytes(), &self.state))
+            .map_err(|error| self.unwritable(error))
     }
 
     /// Reverts the last write, unless the file has changed since.
@@ -190,7 +177,7 @@ impl PlanFile {
             Some(read) if read.text == text => Ok(()),
             Some(read) => match self.replace(&read.text, text)? {
                 Replaced::Yes => Ok(()),
-                Replaced::Changed => Err(PlanFileError::KeepsChanging { path: self.path.clone() }),
+                Replaced::Changed => Err(self.keeps_changing()),
             },
             None => self.put_back(text),
         }
@@ -198,10 +185,10 @@ impl PlanFile {
 
     /// Recreates the removed file, unless another process has done so.
     pub(super) fn put_back(&self, text: &str) -> Result<(), PlanFileError> {
-        let failed = |source| PlanFileError::Unwritable { path: self.path.clone(), source };
         self.refuse_links()?;
-        std::fs::create_dir_all(&self.state).map_err(failed)?;
-        create(&self.path, text.as_bytes(), &self.state).map_err(failed)
+        std::fs::create_dir_all(&self.state)
+            .and_then(|()| create(&self.path, text.as_bytes(), &self.state))
+            .map_err(|error| self.unwritable(error))
     }
 
     /// Removes half-written files of a killed run. Only for the run that holds the worktree.
@@ -237,7 +224,6 @@ fn unjudged(last: &Snapshot, read: &Read, tasks: &HashMap<TaskId, Task>) -> Undo
     undone
 }
 
-/// What a file lacks to be a plan, in words.
 pub fn why_no_tasks(file: &str, text: &str, doc: &PlanDoc) -> String {
     let blank = text.trim_start_matches('\u{feff}').trim().is_empty();
     let boxes = markdown::read(PlanKind::Checklist, text).map_or(0, |all| all.items.len());
@@ -259,24 +245,19 @@ pub fn why_no_tasks(file: &str, text: &str, doc: &PlanDoc) -> String {
     }
 }
 
-/// What to do about one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Item {
     Open,
     Done,
     /// Done, and not ticked.
     Tick,
-    /// The user has to look at it first.
     Waits,
-    /// Not wanted any more.
     Dropped,
 }
 
-/// The file and the store during synchronization.
 struct Reconciliation<'a> {
     plan: &'a PlanFile,
     read: Read,
-    /// The task that each item is.
     ids: Vec<TaskId>,
     items: Vec<Item>,
     /// Tasks that the file has no longer.
@@ -291,7 +272,6 @@ struct Reconciliation<'a> {
     held: Vec<TaskId>,
     /// Neither the file nor the tasks are different from the last look.
     same: bool,
-    /// What Status said before a session that was interrupted.
     status: Option<String>,
     tasks: HashMap<TaskId, Task>,
 }
@@ -440,11 +420,8 @@ impl<'a> Reconciliation<'a> {
             store.sync(&tasks, SyncMode::Add, by, now)?;
         }
         for id in &self.back {
-            match store.reset(id, by, now) {
-                // Ticked, it is done already.
-                Ok(()) | Err(StoreError::Refused(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+            // Ticked, it is done already.
+            unless_refused(store.reset(id, by, now))?;
         }
         let dropped = self.ids.iter().zip(&self.items).filter(|(_, item)| **item == Item::Dropped);
         let gone: Vec<TaskId> = self
@@ -458,11 +435,8 @@ impl<'a> Reconciliation<'a> {
             .cloned()
             .collect();
         if !gone.is_empty() {
-            match store.delete(DeleteWhich::Ids(gone), by, now) {
-                // The user has added parts: they stay.
-                Ok(_) | Err(StoreError::Refused(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
+            // Where the user has added parts, they stay.
+            unless_refused(store.delete(DeleteWhich::Ids(gone), by, now))?;
         }
         Ok(())
     }
@@ -487,10 +461,7 @@ impl<'a> Reconciliation<'a> {
                         held.push(id.clone());
                     }
                 }
-                Item::Open if was => match store.reset(id, by, now) {
-                    Ok(()) | Err(StoreError::Refused(_)) => {}
-                    Err(error) => return Err(error),
-                },
+                Item::Open if was => drop(unless_refused(store.reset(id, by, now))?),
                 _ => {}
             }
         }
@@ -498,7 +469,6 @@ impl<'a> Reconciliation<'a> {
         Ok(())
     }
 
-    /// An item as the store takes it in.
     fn task(&self, index: usize) -> PlanTask {
         let doc = &self.read.doc;
         let item = &doc.items[index];
@@ -554,16 +524,11 @@ impl<'a> Reconciliation<'a> {
     }
 }
 
-/// The text after edits that were made for it.
 pub(super) fn applied(plan: &PlanFile, text: &str, edits: &[Edit]) -> Result<Read, PlanFileError> {
-    let failed = |error| PlanFileError::Unwritable {
-        path: plan.path.clone(),
-        source: std::io::Error::other(error),
-    };
+    let failed = |error| plan.unwritable(std::io::Error::other(error));
     plan.parse(apply(text, edits).map_err(failed)?)
 }
 
-/// A title that the store takes. Items have no others.
 fn title(text: &str) -> Title {
     let unnamed = || Title::new("task").ok();
     #[expect(clippy::expect_used, reason = "a constant that is a title")]
@@ -575,14 +540,17 @@ fn known_from(tasks: &HashMap<TaskId, Task>) -> Vec<Known> {
     let mut all: Vec<&Task> =
         tasks.values().filter(|task| task.status != Status::Deleted).collect();
     all.sort_by_key(|task| task.order);
-    all.into_iter()
-        .map(|task| Known {
-            id: task.id.clone(),
-            title: task.title.to_string(),
-            body: task.description.clone(),
-            group: task.category.clone().or_else(|| task.branch.clone()),
-            // Unknown: ralph rather restores a missing tick than forgets a done task.
-            done: false,
-        })
-        .collect()
+    all.into_iter().map(known_as).collect()
+}
+
+/// A task of the store as an item of a plan.
+pub(super) fn known_as(task: &Task) -> Known {
+    Known {
+        id: task.id.clone(),
+        title: task.title.to_string(),
+        body: task.description.clone(),
+        group: task.category.clone().or_else(|| task.branch.clone()),
+        // Unknown: ralph rather restores a missing tick than forgets a done task.
+        done: false,
+    }
 }

@@ -13,17 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::marks::{self, hold_one};
 use super::memory::Snapshot;
-use super::reconcile::applied;
-use super::replace::Replaced;
+use super::reconcile::{applied, known_as};
 use super::{PlanFile, PlanFileError, Read, ReconcileError};
 use crate::ports::{Store, StoreError};
 
 /// A task that left the plan, and the lines that it stood on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedItem {
-    /// The task.
     pub id: TaskId,
-    /// Its lines.
     pub lines: String,
 }
 
@@ -42,15 +39,7 @@ impl Snapshot {
 
     /// Tasks that left the plan as they would be known if they were in it.
     pub(super) fn known_left(&self, tasks: &HashMap<TaskId, Task>) -> Vec<Known> {
-        let left = self.left.iter().filter_map(|left| tasks.get(&left.id));
-        left.map(|task| Known {
-            id: task.id.clone(),
-            title: task.title.to_string(),
-            body: task.description.clone(),
-            group: task.category.clone().or_else(|| task.branch.clone()),
-            done: false,
-        })
-        .collect()
+        self.left.iter().filter_map(|left| tasks.get(&left.id)).map(known_as).collect()
     }
 }
 
@@ -77,7 +66,6 @@ pub(super) fn hold(
     Ok(held)
 }
 
-/// Why a task waits that left the plan.
 pub(super) fn reason(id: &TaskId, when: &str) -> String {
     format!(
         "was removed from the plan {when}; to delete it: ralph task delete {id}, to restore it: \
@@ -101,11 +89,9 @@ impl PlanFile {
         let missing = missing.into_iter().filter(|left| !done.contains(&&left.id)).collect();
         let when = format!("during iteration {iteration}");
         let held = hold(store, missing, &when, by, now)?;
-        let reported = held.iter().map(|left| {
-            let title = start.known().into_iter().find(|known| known.id == left.id);
-            let title = title.map(|known| known.title).unwrap_or_default();
-            format!("\"{title}\" {}", reason(&left.id, &when))
-        });
+        let reported = held
+            .iter()
+            .map(|left| format!("\"{}\" {}", start.title_of(&left.id), reason(&left.id, &when)));
         let reported = reported.collect();
         Ok((held, reported))
     }
@@ -123,21 +109,19 @@ impl PlanFile {
         for id in marked {
             let why = marks::reason(id, &format!("during iteration {iteration}"));
             if hold_one(store, id, &why, by, now)? {
-                let title = start.known().into_iter().find(|known| known.id == *id);
-                let title = title.map(|known| known.title).unwrap_or_default();
-                reported.push(format!("\"{title}\" {why}"));
+                reported.push(format!("\"{}\" {why}", start.title_of(id)));
             }
         }
         Ok(reported)
     }
 
-    /// Restores the lines of these tasks: after the last item, or at the end. `None` when the file changed
+    /// Restores the lines of these tasks: after the last item, or at the end. Nothing happens when the file changed
     /// meanwhile.
     pub(super) fn put_lines_back(
         &self,
         read: &Read,
         left: &[&RemovedItem],
-    ) -> Result<Option<()>, PlanFileError> {
+    ) -> Result<(), PlanFileError> {
         let last = read.doc.items.last().map(|item| {
             let end = item.span.end.min(read.text.len());
             read.text[..end].trim_end().len()
@@ -145,9 +129,6 @@ impl PlanFile {
         let at = last.unwrap_or_else(|| read.text.trim_end().len());
         let text: String = left.iter().map(|left| format!("\n{}", left.lines)).collect();
         let changed = applied(self, &read.text, &[Edit { range: at..at, text }])?;
-        Ok(match self.replace(&read.text, &changed.text)? {
-            Replaced::Yes => Some(()),
-            Replaced::Changed => None,
-        })
+        self.replace(&read.text, &changed.text).map(drop)
     }
 }

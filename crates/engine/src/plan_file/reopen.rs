@@ -11,10 +11,7 @@ use ralph_core::plan::markdown::{Edit, PlanKind};
 use super::memory::Snapshot;
 use super::reconcile::applied;
 use super::replace::Replaced;
-use super::{PlanFile, PlanFileError, Read};
-
-/// How often the file may change while it is written.
-const TRIES: u32 = 20;
+use super::{PlanFile, PlanFileError, Read, TRIES};
 
 /// What a progress file says about itself once a task is open again.
 const IN_PROGRESS: &str = "In progress";
@@ -40,12 +37,11 @@ impl PlanFile {
         for _ in 0..TRIES {
             let Some(read) = self.read_in_peace()? else { return Ok(false) };
             let Some(changed) = self.reopened(&read, tasks)? else { return Ok(false) };
-            match self.replace(&read.text, &changed)? {
-                Replaced::Yes => return Ok(true),
-                Replaced::Changed => {}
+            if self.replace(&read.text, &changed)? == Replaced::Yes {
+                return Ok(true);
             }
         }
-        Err(PlanFileError::KeepsChanging { path: self.path.clone() })
+        Err(self.keeps_changing())
     }
 
     /// Another version of the plan, such as the committed one, with these checkboxes cleared; `None` where nothing

@@ -13,12 +13,9 @@ use crate::untrusted;
 /// what another has just written.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// The result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Replaced {
-    /// It is the new one now.
     Yes,
-    /// It was not the expected one any more, and ralph left it alone.
     Changed,
 }
 
@@ -40,10 +37,7 @@ pub(super) fn replace(
     let made = write_like(&half, new, &like).and_then(|()| exchange(&half, target, expected, new));
     let removed = std::fs::remove_file(&half);
     let replaced = made?;
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    untrusted::if_there(removed)?;
     File::open(folder)?.sync_all()?;
     Ok(replaced)
 }

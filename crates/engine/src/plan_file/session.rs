@@ -6,10 +6,7 @@ use ralph_core::plan::markdown::{AttemptNote, Edit, LogRow, PlanKind, printed};
 use super::memory::Snapshot;
 use super::reconcile::applied;
 use super::replace::Replaced;
-use super::{PlanFile, PlanFileError, Read};
-
-/// How often a file that changes under us is read again.
-const TRIES: u32 = 20;
+use super::{PlanFile, PlanFileError, Read, TRIES};
 
 /// The word in the Status section of a progress file that says that the plan is done.
 pub const DONE_MARKER: &str = "RALPH_DONE";
@@ -17,39 +14,26 @@ pub const DONE_MARKER: &str = "RALPH_DONE";
 /// What a session asked for by the file or by printing one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Requested {
-    /// Tasks that it ticked.
     pub done: Vec<TaskId>,
     /// Open tasks that it marked as dropped or waiting.
     pub marked: Vec<TaskId>,
-    /// It wrote that the plan is done.
     pub marker: bool,
-    /// What it says that it tried.
     pub attempt: Option<AttemptNote>,
-    /// Ignored requests, in sentences.
     pub ignored: Vec<String>,
 }
 
-/// What was decided about it.
 #[derive(Debug, Clone, Default)]
 pub struct Verdicts {
-    /// Tasks that are done now.
     pub done: Vec<TaskId>,
-    /// The plan may say that it is done.
     pub marker: bool,
-    /// What goes into a progress file about the iteration.
     pub entry: Option<ProgressEntry>,
 }
 
-/// What a progress file keeps of an iteration.
 #[derive(Debug, Clone)]
 pub struct ProgressEntry {
-    /// The row of the log.
     pub row: LogRow,
-    /// The approach and its result.
     pub attempt: AttemptNote,
-    /// How many attempts are kept.
     pub keep: usize,
-    /// The titles of the tasks that were done.
     pub completed: Vec<String>,
 }
 
@@ -144,7 +128,7 @@ impl PlanFile {
                 return Ok(remarks);
             }
         }
-        Err(PlanFileError::KeepsChanging { path: self.path.clone() })
+        Err(self.keeps_changing())
     }
 
     fn decided(
@@ -197,20 +181,16 @@ impl PlanFile {
         }
         Ok(read)
     }
-}
 
-impl PlanFile {
     /// Removes a link that a session put in place of the plan; a link further up is refused.
     fn remove_link(&self) -> Result<(), PlanFileError> {
         if std::fs::symlink_metadata(&self.path).is_ok_and(|found| found.is_symlink()) {
-            std::fs::remove_file(&self.path)
-                .map_err(|source| PlanFileError::Unwritable { path: self.path.clone(), source })?;
+            std::fs::remove_file(&self.path).map_err(|error| self.unwritable(error))?;
         }
         self.refuse_links()
     }
 }
 
-/// Whether nothing is left of a plan.
 fn is_emptied(start: &Snapshot, text: &str) -> bool {
     text.trim().is_empty() && !start.text.trim().is_empty()
 }

@@ -47,7 +47,6 @@ impl Bind {
 /// - This program is there as `/run/ralph/bin/ralph`, and `/usr/bin/git` as ever.
 /// - The environment is what the command says.
 pub trait Jail: Send + Sync + fmt::Debug {
-    /// The command that runs this one in a sandbox.
     fn wrap(&self, command: CommandSpec, binds: &[Bind]) -> CommandSpec;
 }
 
@@ -57,7 +56,6 @@ pub trait HookSandbox: Send + Sync + fmt::Debug {
     fn run(&self, hook: CommandSpec, worktree: &Path, scratch: &Path, limit: Duration) -> HookEnd;
 }
 
-/// The result of a hook.
 #[derive(Debug)]
 pub struct HookEnd {
     pub probe: Probe,

@@ -66,7 +66,6 @@ pub trait Store: Send {
     /// Adds a blocker. Adding it twice is fine.
     fn block(&mut self, id: &TaskId, by_task: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 
-    /// Takes a blocker away.
     fn unblock(&mut self, id: &TaskId, by_task: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 
     /// Imports a whole plan, or none of it.
@@ -99,7 +98,6 @@ pub trait Store: Send {
 
     // --- looking ----------------------------------------------------------------------------
 
-    /// One task.
     fn get(&mut self, id: &TaskId) -> Result<Task>;
 
     /// Tasks in the order of their creation.
@@ -122,10 +120,8 @@ pub trait Store: Send {
 
     // --- claims and outcomes ----------------------------------------------------------------
 
-    /// Claims the named or the first claimable task.
     fn claim(&mut self, request: &ClaimRequest, now: Timestamp) -> Result<Claimed>;
 
-    /// Extends a claim.
     fn renew(&mut self, id: &TaskId, lease: Lease, by: &Actor, now: Timestamp) -> Result<Task>;
 
     /// Releases a claim; the task is pending again and nothing is counted.
@@ -162,7 +158,6 @@ pub trait Store: Send {
 
     // --- log, attempts, evidence, questions ---------------------------------------------------
 
-    /// Writes a note into a task's log.
     fn note(&mut self, id: &TaskId, text: &str, by: &Actor, now: Timestamp) -> Result<()>;
 
     /// A task's log, oldest first.
@@ -181,7 +176,6 @@ pub trait Store: Send {
     /// those that have not ended.
     fn history(&mut self, since: Timestamp) -> Result<Vec<Attempt>>;
 
-    /// Keeps a piece of evidence.
     fn add_evidence(&mut self, evidence: &Evidence) -> Result<()>;
 
     /// The evidence for a task, oldest first.
@@ -214,7 +208,6 @@ pub trait Store: Send {
     /// Makes a feature. One that was deleted comes back under its name, with its old id.
     fn add_feature(&mut self, id: FeatureId, name: &FeatureName, now: Timestamp) -> Result<()>;
 
-    /// The features, by name.
     fn features(&mut self) -> Result<Vec<Feature>>;
 
     /// Deletes a feature with its unfinished tasks; if there are any, it is refused without `confirmed`.
@@ -227,7 +220,6 @@ pub trait Store: Send {
         now: Timestamp,
     ) -> Result<Vec<TaskId>>;
 
-    /// Registers an agent, or updates its process.
     fn register_agent(
         &mut self,
         id: &AgentId,
@@ -246,50 +238,36 @@ pub trait Store: Send {
     fn verify(&mut self) -> Result<()>;
 }
 
-/// What every call returns.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
-/// Which tasks a question is about.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Scope {
-    /// All of them.
     #[default]
     All,
-    /// Those of a feature.
     Feature(FeatureName),
-    /// This one.
     Task(TaskId),
     /// Those of a markdown plan, by what their reference is.
     Plan(String),
 }
 
-/// Which tasks to list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
     /// Any of these; empty means every status but deleted.
     pub statuses: Vec<StatusFilter>,
     /// Deleted ones too, when `statuses` is empty.
     pub deleted_too: bool,
-    /// Claimed by this agent.
     pub assignee: Option<AgentId>,
-    /// Of this feature.
     pub feature: Option<FeatureName>,
-    /// Parts of this task.
     pub parent: Option<TaskId>,
-    /// With this reference.
     pub reference: Option<String>,
-    /// From this spec.
     pub spec: Option<String>,
-    /// In this category.
     pub category: Option<String>,
 }
 
-/// Which tasks to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeleteWhich {
     /// These, all or none.
     Ids(Vec<TaskId>),
-    /// Every matching task that is not done.
     Matching(Filter),
 }
 
@@ -300,27 +278,21 @@ pub struct ClaimRequest {
     pub agent: AgentId,
     /// The task, or `None` for the first claimable one in `scope`.
     pub task: Option<TaskId>,
-    /// Where to look.
     pub scope: Scope,
-    /// How long it holds.
     pub lease: Lease,
 }
 
-/// A claim that was granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimed {
-    /// The task, with its new claim.
     pub task: Task,
     /// What its finished blockers produced: id and JSON text.
     pub blocker_results: Vec<(TaskId, String)>,
 }
 
-/// What could be claimed and what is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Peek {
     /// The first claimable tasks; one with an expired lease still has its old claim.
     pub claimable: Vec<Task>,
-    /// Every task with a valid claim.
     pub claimed: Vec<Task>,
 }
 
@@ -333,90 +305,41 @@ pub enum SyncMode {
     ReplaceSpecs,
 }
 
-/// What the import of a plan changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SyncReport {
-    /// New tasks.
     pub inserted: usize,
-    /// Tasks with a changed field.
     pub updated: usize,
-    /// Tasks taken out.
     pub deleted: usize,
     /// Done tasks that the plan names: untouched.
     pub skipped_done: usize,
 }
 
-/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The rules do not allow it. Nothing was changed.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A line of a plan cannot be applied. Nothing was changed.
     #[error("line {line}: {refusal}")]
     Plan {
         /// The line, from 1.
         line: usize,
-        /// The rule that refused it.
         refusal: Refusal,
     },
-    /// The file belongs to another program.
     #[error("{} is not a task database of ralph: {what}", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// What it is instead.
-        what: String,
-    },
-    /// The file was written by a later version.
+    Foreign { path: PathBuf, what: String },
     #[error(
         "{} was written by a newer ralph (its schema is version {found}, this ralph knows {known})",
         path.display()
     )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its schema.
-        found: i64,
-        /// The newest this version knows.
-        known: i64,
-    },
-    /// The file is damaged.
+    Newer { path: PathBuf, found: i64, known: i64 },
     #[error("{} is damaged: {detail}", path.display())]
-    Corrupt {
-        /// The file.
-        path: PathBuf,
-        /// What was found.
-        detail: String,
-    },
-    /// Another process kept the store locked for too long.
+    Corrupt { path: PathBuf, detail: String },
     #[error("another process has locked {} for {}s", path.display(), waited.as_secs())]
-    Locked {
-        /// The file.
-        path: PathBuf,
-        /// How long we waited.
-        waited: Duration,
-    },
-    /// The disk is full.
+    Locked { path: PathBuf, waited: Duration },
     #[error("the disk is full: {} could not be written", path.display())]
-    DiskFull {
-        /// The file.
-        path: PathBuf,
-    },
-    /// ralph may not write there.
+    DiskFull { path: PathBuf },
     #[error("{} cannot be written: {detail}", path.display())]
-    NotWritable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        detail: String,
-    },
-    /// Anything else that the database or the system reports.
+    NotWritable { path: PathBuf, detail: String },
     #[error("{} cannot be used: {detail}", path.display())]
-    Failed {
-        /// The file.
-        path: PathBuf,
-        /// What was reported.
-        detail: String,
-    },
+    Failed { path: PathBuf, detail: String },
 }

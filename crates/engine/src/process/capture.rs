@@ -12,7 +12,6 @@ const KEPT: usize = 16 << 20;
 /// Between asking a program to end and killing it.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What a program printed and how it ended.
 #[derive(Debug)]
 pub(crate) struct Captured {
     pub(crate) end: ProcessEnd,
@@ -35,17 +34,19 @@ pub(crate) fn capture(
             return Captured { end, stdout: vec![], stderr: String::new() };
         }
     };
-    let patience = Watch {
-        timeout: Some(limit),
-        silence: None,
-        after_result: None,
-        grace: GRACE,
-        drain: GRACE,
-        line_cap: KEPT,
-    };
+    let patience = Watch { grace: GRACE, line_cap: KEPT, ..Watch::timeout(limit) };
+    runtime.block_on(captured(spec, &patience, &Mark::new(&spec.folder, 0), stop))
+}
+
+/// The same in a runtime, with other limits.
+pub(crate) async fn captured(
+    spec: &CommandSpec,
+    watch: &Watch,
+    mark: &Mark,
+    stop: watch::Receiver<Stop>,
+) -> Captured {
     let mut kept = CapturedOutput(vec![]);
-    let mark = Mark::new(&spec.folder, 0);
-    let ended = runtime.block_on(supervise(spec, &patience, &mark, &mut kept, None, stop));
+    let ended = supervise(spec, watch, mark, &mut kept, None, stop).await;
     Captured { end: ended.end, stdout: kept.0, stderr: ended.stderr_tail }
 }
 

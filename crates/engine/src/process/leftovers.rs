@@ -11,7 +11,6 @@ pub fn end_leftovers(project_root: &Path) -> u32 {
     linux::end(project_root)
 }
 
-/// How many such processes there are. Ends none.
 #[cfg(target_os = "linux")]
 pub fn count_leftovers(project_root: &Path) -> usize {
     linux::find(&crate::process::mark::project_key(project_root)).len()
@@ -107,7 +106,6 @@ mod linux {
             .collect()
     }
 
-    /// This process and all that it descends from.
     fn forebears(all: &[Process]) -> HashSet<Pid> {
         let mut found = HashSet::new();
         let mut next = Some(getpid());
@@ -124,23 +122,15 @@ mod linux {
         let waited = Stopwatch::start();
         while !open.is_empty() {
             let Some(left) = GRACE.checked_sub(waited.elapsed()) else { return };
-            let left = timespec(left);
             let mut asked: Vec<PollFd<'_>> =
                 open.iter().map(|handle| PollFd::new(handle, PollFlags::IN)).collect();
-            match poll(&mut asked, Some(&left)) {
+            match poll(&mut asked, Timespec::try_from(left).ok().as_ref()) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return,
             }
             let gone: Vec<bool> = asked.iter().map(|one| !one.revents().is_empty()).collect();
             let mut gone = gone.into_iter();
             open.retain(|_| gone.next() != Some(true));
-        }
-    }
-
-    fn timespec(duration: Duration) -> Timespec {
-        Timespec {
-            tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: duration.subsec_nanos().into(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Whether a process is still the one that was started. A pid alone does not say: the system reuses pids.
 
+use std::fs::DirEntry;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use ralph_core::records::Liveness;
@@ -16,7 +18,6 @@ static ME: LazyLock<Liveness> = LazyLock::new(|| {
     }
 });
 
-/// What is known of this very process.
 pub fn liveness() -> Liveness {
     ME.clone()
 }
@@ -27,7 +28,6 @@ pub fn is_alive(process: &Liveness) -> Option<bool> {
         .then(|| process.boot_id == ME.boot_id && lives(process.pid, process.pid_started))
 }
 
-/// The user that we are.
 pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
@@ -60,7 +60,7 @@ pub(super) fn lives(number: u32, start: u64) -> bool {
 /// Whether a program of this name, or one whose name begins with it and a `-`, may be working in one of
 /// the folders.
 #[cfg(target_os = "linux")]
-pub(crate) fn works_in(program: &str, folders: &[&std::path::PathBuf]) -> bool {
+pub(crate) fn works_in(program: &str, folders: &[&PathBuf]) -> bool {
     let is_named = |name: String| {
         name.strip_prefix(program).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
@@ -79,20 +79,30 @@ pub(crate) fn works_in(program: &str, folders: &[&std::path::PathBuf]) -> bool {
 
 /// Whether such a program may be working there: unknown on this system.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn works_in(_program: &str, _folders: &[&std::path::PathBuf]) -> bool {
+pub(crate) fn works_in(_program: &str, _folders: &[&PathBuf]) -> bool {
     true
 }
 
-/// Whether some process has this pid and has not ended.
 #[cfg(target_os = "linux")]
 pub(crate) fn runs(number: u32) -> bool {
     pid(number).and_then(super::procfs::Process::read).is_some_and(|process| process.is_running())
 }
 
-/// Whether some process has this pid.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn runs(number: u32) -> bool {
     lives(number, 0)
+}
+
+/// The entries of a folder that belong to processes which have ended: each is named by `prefix`, a pid and a `-`.
+pub(crate) fn abandoned(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+    let is_abandoned = |entry: &DirEntry| {
+        let name = entry.file_name();
+        let rest = name.to_str().and_then(|name| name.strip_prefix(prefix));
+        let pid = rest.and_then(|rest| rest.split('-').next()?.parse().ok());
+        pid.is_some_and(|pid| !runs(pid))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(is_abandoned).map(|entry| entry.path()).collect()
 }
 
 #[cfg(target_os = "linux")]

@@ -9,7 +9,6 @@ use ralph_core::stable_hash::stable_hash;
 
 use super::liveness::liveness;
 
-/// Its name.
 pub(super) const VARIABLE: &str = "RALPH_MARK";
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -29,7 +28,6 @@ impl Mark {
         Self(format!("{boot}.{pid}.{start}.{project}.{session}.{number}"))
     }
 
-    /// The value of the variable.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -33,14 +33,15 @@ mod procfs;
 mod spec;
 mod supervisor;
 
-pub(crate) use capture::{Captured, capture};
+pub(crate) use capture::{Captured, capture, captured};
 pub use editor::edit;
 pub use files::room_for_files;
 pub use leftovers::{count_leftovers, end_leftovers};
+pub(crate) use liveness::{abandoned, runs, works_in};
 pub use liveness::{is_alive, liveness, user};
-pub(crate) use liveness::{runs, works_in};
 pub use mark::Mark;
 pub(crate) use mark::project_key;
+pub(crate) use output::Tail;
 pub use spec::{CommandSpec, Ended, LineEffect, Listener, Stop, Watch};
 pub use supervisor::supervise;
 

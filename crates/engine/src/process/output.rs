@@ -4,12 +4,11 @@
 use std::io::BufRead;
 
 /// How much of standard error is kept.
-const TAIL: usize = 64 * 1024;
+pub(super) const TAIL: usize = 64 * 1024;
 
 /// What is kept between lines; one long line must not cost memory for the rest of the session.
 const KEPT: usize = 256 * 1024;
 
-/// Splits a stream into lines.
 #[derive(Debug)]
 pub(super) struct Lines {
     cap: usize,
@@ -25,7 +24,6 @@ impl Lines {
         Self { cap: cap.max(1), held: vec![], skipping: false, cut: 0 }
     }
 
-    /// How many lines were cut.
     pub(super) fn cut(&self) -> u64 {
         self.cut
     }
@@ -81,21 +79,30 @@ fn first_line<'a>(bytes: &mut &'a [u8]) -> (&'a [u8], bool) {
     part.strip_suffix(b"\n").map_or((part, false), |line| (line, true))
 }
 
-/// The last of a stream.
 #[derive(Debug, Default)]
-pub(super) struct Tail(Vec<u8>);
+pub(crate) struct Tail<const KEPT: usize>(Vec<u8>);
 
-impl Tail {
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
+impl<const KEPT: usize> Tail<KEPT> {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT)..]);
         // Moved only now and then, so that many small pieces cost little.
-        if self.0.len() > 2 * TAIL {
-            self.0.drain(..self.0.len() - TAIL);
+        if self.0.len() > 2 * KEPT {
+            self.0.drain(..self.0.len() - KEPT);
         }
     }
 
+    pub(crate) fn line(&mut self, line: &[u8]) {
+        self.feed(line);
+        self.feed(b"\n");
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0[self.0.len().saturating_sub(KEPT)..]
+    }
+
+    /// Whole lines, as far as there are any.
     pub(super) fn text(&self) -> String {
-        let mut bytes = &self.0[self.0.len().saturating_sub(TAIL)..];
+        let mut bytes = self.bytes();
         if self.0.len() > bytes.len() {
             // The cut may go through a character; its rest would be shown as damage.
             let rest = bytes.iter().take(3).take_while(|byte| *byte & 0xC0 == 0x80).count();
@@ -165,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_tail_is_the_end_and_begins_with_a_whole_character() {
-        let mut tail = Tail::default();
+        let mut tail = Tail::<TAIL>::default();
         tail.feed(b"short");
         assert_eq!(tail.text(), "short");
         for _ in 0..100_000 {
@@ -199,5 +206,17 @@ mod tests {
             }
             prop_assert_eq!(lines(cap, &pieces), expected);
         }
+    }
+
+    #[test]
+    fn a_tail_keeps_the_end_in_bounded_memory() {
+        let mut tail = Tail::<TAIL>::default();
+        for number in 0..200_000 {
+            tail.line(format!("line {number}").as_bytes());
+            assert!(tail.0.len() <= 2 * TAIL + 20);
+        }
+        tail.line(&vec![b'x'; 3 * TAIL]);
+        tail.line("the end ✓".as_bytes());
+        assert!(tail.bytes().len() <= TAIL && tail.bytes().ends_with("x\nthe end ✓\n".as_bytes()));
     }
 }

@@ -8,7 +8,6 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::mark;
 
-/// A process as it was when it was looked at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Process {
     pub(super) pid: Pid,
@@ -19,7 +18,6 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Looks at one.
     pub(super) fn read(pid: Pid) -> Option<Self> {
         let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
         // The name is in parentheses and may contain anything, parentheses too.
@@ -33,14 +31,12 @@ impl Process {
         Some(Self { pid, parent: Pid::from_raw(parent), start, state })
     }
 
-    /// Looks at all.
     pub(super) fn all() -> Vec<Self> {
         let Ok(folder) = std::fs::read_dir("/proc") else { return vec![] };
         let pid = |name: std::ffi::OsString| Pid::from_raw(name.to_str()?.parse().ok()?);
         folder.flatten().filter_map(|entry| Self::read(pid(entry.file_name())?)).collect()
     }
 
-    /// What names it for good.
     pub(super) fn id(&self) -> (Pid, u64) {
         (self.pid, self.start)
     }
@@ -50,7 +46,6 @@ impl Process {
         !matches!(self.state, b'Z' | b'X' | b'x')
     }
 
-    /// It is one of ralph's: same user.
     pub(super) fn is_of_user(&self, user: u32) -> bool {
         std::fs::metadata(format!("/proc/{}", self.pid)).is_ok_and(|meta| meta.uid() == user)
     }
@@ -61,7 +56,6 @@ impl Process {
         Some(name.trim_end().to_owned())
     }
 
-    /// Where it works.
     pub(super) fn folder(&self) -> std::io::Result<std::path::PathBuf> {
         std::fs::read_link(format!("/proc/{}/cwd", self.pid))
     }
@@ -83,7 +77,6 @@ impl Process {
         (Self::read(self.pid)?.start == self.start).then_some(handle)
     }
 
-    /// Sends a signal; says whether it arrived.
     pub(super) fn signal(&self, signal: Signal) -> bool {
         match self.open() {
             Some(handle) => pidfd_send_signal(handle, signal).is_ok(),
@@ -96,7 +89,6 @@ impl Process {
     }
 }
 
-/// The pids of `roots` and of everything below them.
 pub(super) fn below(all: &[Process], roots: impl IntoIterator<Item = Pid>) -> HashSet<Pid> {
     let mut found: HashSet<Pid> = roots.into_iter().collect();
     loop {

@@ -1,7 +1,7 @@
 //! Describes a program to run, how to supervise it, and its result. Data only.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
@@ -12,9 +12,7 @@ use tokio::sync::watch;
 pub struct CommandSpec {
     /// The program: a path, or a name to be found on the `PATH` of `env`.
     pub program: OsString,
-    /// Its arguments.
     pub args: Vec<OsString>,
-    /// Where it runs.
     pub folder: PathBuf,
     /// Its whole environment: ralph adds nothing but the [`Mark`](super::Mark).
     pub env: Vec<(OsString, OsString)>,
@@ -22,10 +20,22 @@ pub struct CommandSpec {
     pub stdin: Vec<u8>,
 }
 
+impl CommandSpec {
+    /// A program without input.
+    pub(crate) fn new<A: Into<OsString>>(
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = A>,
+        folder: &Path,
+        env: Vec<(OsString, OsString)>,
+    ) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        Self { program: program.into(), args, folder: folder.to_owned(), env, stdin: vec![] }
+    }
+}
+
 /// How long a program may do what.
 #[derive(Debug, Clone)]
 pub struct Watch {
-    /// In all.
     pub timeout: Option<Duration>,
     /// Without a byte on either output.
     pub silence: Option<Duration>,
@@ -42,6 +52,11 @@ pub struct Watch {
 impl Watch {
     /// The longest line that is delivered whole, by default.
     pub const LINE_CAP: usize = 8 * 1024 * 1024;
+
+    /// Only a limit in all.
+    pub(crate) fn timeout(limit: Duration) -> Self {
+        Self { timeout: Some(limit), silence: None, after_result: None, ..Self::default() }
+    }
 }
 
 impl Default for Watch {
@@ -60,7 +75,6 @@ impl Default for Watch {
 /// What a line means for the watchdogs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineEffect {
-    /// Nothing in particular.
     Going,
     /// The last word: the program should leave soon.
     Result,
@@ -85,7 +99,6 @@ pub trait Listener: Send {
 /// How urgently a session should stop. It only ever rises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Stop {
-    /// Continue.
     #[default]
     Go,
     /// It is asked to come to an end, then made to.
@@ -95,14 +108,12 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// A receiver that never signals stop.
     pub fn never() -> watch::Receiver<Self> {
         watch::channel(Self::Go).1
     }
 }
 
 impl Ended {
-    /// A program that never ran.
     pub fn never_ran(error: String) -> Self {
         Self {
             end: ProcessEnd::NotStarted { error },
@@ -116,20 +127,16 @@ impl Ended {
     }
 }
 
-/// A session that is over.
 #[derive(Debug, Clone)]
 pub struct Ended {
-    /// How the program ended.
     pub end: ProcessEnd,
     /// The end of what it said on standard error, at most 64 KiB.
     pub stderr_tail: String,
-    /// Bytes of standard output.
     pub stdout_bytes: u64,
     /// Lines that were longer than the cap.
     pub cut_lines: u64,
     /// Processes that outlived the program and that ralph killed.
     pub ended_leftovers: u32,
-    /// From start to end.
     pub duration: Duration,
     /// Why the raw copy of the output is not whole, where it is not.
     pub raw_error: Option<String>,

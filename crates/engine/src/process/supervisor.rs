@@ -35,7 +35,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::mark::Mark;
-use super::output::{Lines, Tail};
+use super::output::{Lines, TAIL, Tail};
 use super::process_tree::{self, News, ProcessId, ProcessTree};
 use super::spec::{CommandSpec, Ended, LineEffect, Listener, Stop, Watch};
 use crate::clock::Stopwatch;
@@ -66,15 +66,8 @@ pub async fn supervise(
     mut stop: watch::Receiver<Stop>,
 ) -> Ended {
     let clock = Stopwatch::start();
-    let never_ran = |end| Ended {
-        end,
-        stderr_tail: String::new(),
-        stdout_bytes: 0,
-        cut_lines: 0,
-        ended_leftovers: 0,
-        duration: clock.elapsed(),
-        raw_error: None,
-    };
+    let never_ran =
+        |end| Ended { end, duration: clock.elapsed(), ..Ended::never_ran(String::new()) };
     if *stop.borrow_and_update() != Stop::Go {
         return never_ran(ProcessEnd::Stopped);
     }
@@ -118,7 +111,6 @@ fn not_started(spec: &CommandSpec, error: &io::Error) -> ProcessEnd {
 
 #[derive(Debug, Clone, Copy)]
 enum Phase {
-    /// The program does its work.
     Running,
     /// It was asked to come to an end, and has until then.
     Interrupted(Instant),
@@ -126,8 +118,10 @@ enum Phase {
     Settling(Instant),
     /// All processes were asked to end, and have until then.
     Terminating(Instant),
-    /// All processes are being killed.
-    Killing { next: Instant, until: Instant },
+    Killing {
+        next: Instant,
+        until: Instant,
+    },
     /// No process is left, or nothing helps; the pipes are read until then.
     Draining(Instant),
 }
@@ -151,7 +145,7 @@ struct Session<'a, 'raw> {
     unwritten: &'a [u8],
     stdout: Reader<ChildStdout>,
     stderr: Reader<ChildStderr>,
-    tail: Tail,
+    tail: Tail<TAIL>,
     stop: Option<watch::Receiver<Stop>>,
     phase: Phase,
     started: Instant,

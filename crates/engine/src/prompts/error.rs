@@ -11,27 +11,16 @@ use unicode_width::UnicodeWidthChar;
 
 use super::limits::Forbidden;
 
-/// Why a template cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
-    /// The file is there and cannot be read.
     #[error("{} cannot be read: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-    /// The file is not UTF-8.
+    Unreadable { path: PathBuf, source: io::Error },
     #[error("{}:{line} is not UTF-8 text", path.display())]
     NotText {
-        /// The file.
         path: PathBuf,
         /// The first line with something else in it.
         line: usize,
     },
-    /// Something in it is wrong.
     #[error("{0}")]
     Fault(Box<TemplateFault>),
 }
@@ -39,7 +28,6 @@ pub enum TemplateError {
 /// Something wrong in a template. Displays as a sentence and the line with a caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateFault {
-    /// The file, as it is named to users.
     pub path: PathBuf,
     /// The line, from 1.
     pub line: usize,
@@ -47,13 +35,11 @@ pub struct TemplateFault {
     pub column: usize,
     /// One sentence.
     pub message: String,
-    /// What to do about it, where that is known.
     pub hint: Option<String>,
     /// The line, ready to print.
     pub excerpt: String,
     /// How many columns of the terminal come before the caret.
     before: usize,
-    /// How many carets.
     carets: usize,
 }
 

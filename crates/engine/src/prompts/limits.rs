@@ -1,7 +1,6 @@
 //! Limits what a template may do. A session can write a template, and a few lines of Jinja could use all memory or
 //! never end: so its steps are counted, its output is limited, and no value can grow out of another.
 
-use std::fmt;
 use std::io::{self, Write};
 
 use minijinja::machinery::{Span, Token, tokenize};
@@ -17,7 +16,6 @@ pub(super) const OUTPUT: usize = 4 << 20;
 /// Filters and functions that produce much output from little input. Two of them are added back with a limit.
 const REMOVED: [&str; 7] = ["batch", "format", "indent", "join", "pprint", "replace", "slice"];
 
-/// Sets the limits of a template while it is rendered.
 pub(super) fn set(environment: &mut Environment<'_>) {
     environment.set_fuel(Some(STEPS));
     for filter in REMOVED {
@@ -32,9 +30,7 @@ pub(super) fn set(environment: &mut Environment<'_>) {
 
 /// What a template may not contain: in it, a value would grow without writing anything.
 pub(super) struct Forbidden {
-    /// One sentence.
     pub(super) message: String,
-    /// Its place in the template.
     pub(super) span: Span,
 }
 
@@ -103,37 +99,29 @@ fn indent(value: &str, width: Option<usize>, first: Option<bool>) -> Result<Stri
 fn fits(length: usize) -> Result<(), Error> {
     match length <= OUTPUT {
         true => Ok(()),
-        false => Err(Error::new(ErrorKind::InvalidOperation, TooLong.to_string())),
+        false => Err(Error::new(ErrorKind::InvalidOperation, too_long())),
     }
 }
 
-/// The output of a template was longer than it may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooLong;
-
-impl fmt::Display for TooLong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the prompt would be longer than {} MiB", OUTPUT >> 20)
-    }
+/// What the user reads where the output of a template is longer than it may be.
+fn too_long() -> String {
+    format!("the prompt would be longer than {} MiB", OUTPUT >> 20)
 }
 
-/// Describes a limit for the user.
 pub(super) fn words(error: &Error) -> Option<String> {
     match error.kind() {
         ErrorKind::OutOfFuel => {
             Some(format!("the prompt takes more than {STEPS} steps: does a loop run too long?"))
         }
-        ErrorKind::WriteFailure => Some(TooLong.to_string()),
+        ErrorKind::WriteFailure => Some(too_long()),
         _ => None,
     }
 }
 
-/// What a template writes, up to the limit.
 #[derive(Debug, Default)]
 pub(super) struct Page(Vec<u8>);
 
 impl Page {
-    /// What was written.
     pub(super) fn text(self) -> String {
         String::from_utf8(self.0)
             .unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned())
@@ -143,7 +131,7 @@ impl Page {
 impl Write for Page {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.len().saturating_add(bytes.len()) > OUTPUT {
-            return Err(io::Error::other(TooLong.to_string()));
+            return Err(io::Error::other(too_long()));
         }
         self.0.extend_from_slice(bytes);
         Ok(bytes.len())

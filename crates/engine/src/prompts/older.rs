@@ -11,7 +11,6 @@ use ralph_core::attempt::prompt::RULES;
 
 use super::{PLAN_TEMPLATE, Template};
 
-/// A file that `ralph init` writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitFile {
     /// `PROMPT_build.md`.
@@ -20,7 +19,6 @@ pub enum InitFile {
     Plan,
 }
 
-/// What ralph 0.1 wrote.
 const BUILD_0_1: &str = include_str!("build_0_1.md");
 const PLAN_0_1: &str = include_str!("plan_0_1.md");
 
@@ -69,7 +67,6 @@ pub enum OldRules {
 }
 
 impl Template {
-    /// Looks for the rules that ralph 0.1 wrote into this file.
     pub fn old_rules(&self, file: InitFile) -> OldRules {
         let text = self.text.strip_prefix('\u{feff}').unwrap_or(&self.text);
         let lines: Vec<&str> = text.lines().collect();
@@ -96,9 +93,7 @@ impl Template {
     }
 }
 
-/// Where the blocks of some rules are in a template.
 struct BlockMatches {
-    /// How many blocks the rules have.
     blocks: usize,
     /// How many of them are there with all their lines.
     whole: usize,
@@ -233,7 +228,6 @@ fn newlines(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
-/// Whether a `{% raw %}` begins here.
 fn is_raw(text: &str) -> bool {
     let blank = ['-', '+', ' ', '\t', '\n', '\r'];
     let tag = text.strip_prefix("{%").map(|tag| tag.trim_start_matches(blank));

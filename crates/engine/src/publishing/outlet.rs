@@ -10,6 +10,7 @@ use ralph_core::forge::{
     BranchFacts, Course, HostEntry, Pull, PullState, Relation, Words, course, is_protected,
 };
 use ralph_core::run::{Publication, PublishEnd};
+use ralph_core::shell::quoted;
 use ralph_core::text::printable_line;
 use tokio::sync::watch;
 
@@ -18,13 +19,12 @@ use super::upstream::relation;
 use super::watch::WatchSetup;
 use super::{Push, PushError, RunHook};
 use crate::crash;
-use crate::forge::{ForgeContext, RemoteForge, Retry, quoted};
+use crate::forge::{ForgeContext, RemoteForge, Retry};
 use crate::git::commit_of;
 use crate::git::position::object_id;
-use crate::ports::{Forge, ForgeError, GitError, Published, PullRequest, StoreError, Survey};
+use crate::ports::{ForgeError, GitError, Published, PullRequest, StoreError, Survey};
 use crate::process::{CommandSpec, Stop};
 
-/// Where branches go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishSetup {
     pub remote: String,
@@ -42,18 +42,15 @@ pub struct PublishSetup {
     pub watch: WatchSetup,
 }
 
-/// One place to publish from.
 pub struct Outlet<'a> {
     pub folder: &'a Path,
     pub environment: &'a [(OsString, OsString)],
     pub setup: &'a PublishSetup,
     /// How a `pre-push` hook is run that a session could have written.
     pub sandboxed: &'a RunHook<'a>,
-    /// Signals when to give up.
     pub stop: watch::Receiver<Stop>,
 }
 
-/// Why a branch was not published.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     #[error(transparent)]
@@ -199,7 +196,6 @@ impl Outlet<'_> {
             && relation(self.folder, tip, &known)? == Relation::Contained)
     }
 
-    /// Opens or updates the pull request of a pushed branch.
     pub fn open(&self, words: &Words, link: Option<&str>) -> Result<Published, ForgeError> {
         let draft = self.setup.drafts.join("pull-request.md");
         let wanted = PullRequest { words, base: &self.setup.base, draft: &draft, link };
@@ -293,7 +289,6 @@ pub(crate) fn published(published: Published, branch: &str) -> Publication {
 }
 
 impl Trouble {
-    /// The result, with the command to type.
     pub fn publication(self, setup: &PublishSetup, branch: &str) -> Publication {
         let why = self.to_string();
         let (remote, branch_word) = (quoted(&setup.remote), quoted(branch));

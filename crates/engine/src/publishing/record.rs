@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use crate::project::write_privately;
 use crate::untrusted;
 
-/// What is known of a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PublishRecord {
     pub branch: String,
@@ -66,14 +65,11 @@ impl ReviewRecord {
     }
 }
 
-/// A branch that could not be published.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
-    /// Why, as the middle of a sentence.
     pub why: String,
 }
 
-/// The records of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishRecords {
     folder: Option<PathBuf>,
@@ -116,13 +112,9 @@ impl PublishRecords {
         write_privately(&file, &text)
     }
 
-    /// Forgets a branch that is gone.
     pub fn forget(&self, branch: &str) -> io::Result<()> {
         let Some(file) = self.file(branch) else { return Ok(()) };
-        match std::fs::remove_file(file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        untrusted::if_there(std::fs::remove_file(file)).map(drop)
     }
 
     /// One file for each branch: any name is one on every disk.

@@ -10,9 +10,9 @@ use ralph_core::text::printable_line;
 use super::outlet::Outlet;
 use super::record::ReviewRecord;
 use crate::clock::now;
-use crate::forge::paused;
+use crate::forge::{RemoteForge, paused};
 use crate::git::commit_of;
-use crate::ports::{Forge, ForgeError};
+use crate::ports::ForgeError;
 
 /// What of a pull request becomes work.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,7 +22,6 @@ pub struct WatchSetup {
     pub rounds: u32,
 }
 
-/// The result of watching.
 #[derive(Debug)]
 pub enum Watched {
     Work(Work),
@@ -35,7 +34,6 @@ impl Watched {
     }
 }
 
-/// What to do about a pull request.
 #[derive(Debug)]
 pub struct Work {
     /// Each finding, with its full text for a session.
@@ -48,7 +46,6 @@ pub struct Work {
 const PAUSES: [u64; 6] = [2, 4, 8, 15, 30, 60];
 
 impl Outlet<'_> {
-    /// Watches the pull request of a branch.
     pub fn watch(&self, branch: &str, number: u64, page: &str, until: Timestamp) -> Watched {
         let failed =
             |why: String| Watched::Over(Review { why, ..Review::blank(ReviewEnd::Failed, page) });
@@ -137,7 +134,7 @@ impl Outlet<'_> {
     }
 
     /// The full text of a finding for a session. A missing log is no reason not to start.
-    fn finding_text(&self, forge: &dyn Forge, finding: &Finding) -> Result<String, ForgeError> {
+    fn finding_text(&self, forge: &RemoteForge, finding: &Finding) -> Result<String, ForgeError> {
         let log = match finding.log.as_deref().map(|resource| forge.log(resource)) {
             None => None,
             Some(Ok(log)) => Some(log),

@@ -37,13 +37,13 @@ use ralph_core::{TaskId, Timestamp};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::crash;
 use super::display::Display;
 use super::ports::Ports;
 use super::setup::Setup;
 use super::slot_state::SlotState;
 use super::state_file::Writer;
 use super::watch::StoreWatch;
+use crate::crash;
 use crate::feed::Feed;
 use crate::interrupts::{Interrupt, Interrupts};
 use crate::ports::{Clock, GitError, Store, StoreError};

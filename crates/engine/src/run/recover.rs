@@ -4,8 +4,8 @@ use ralph_core::TaskId;
 use ralph_core::records::Attempt;
 use ralph_core::run::Notice;
 
-use crate::crash;
 use super::setup::Setup;
+use crate::crash;
 use crate::ports::{Filter, GitError, RunBase, Store};
 use crate::process::is_alive;
 use crate::run::RunError;

@@ -1,31 +1,17 @@
-//! Builds the chain of processes around a sandboxed program for a level, and the sandbox of ralph's own git.
+//! Builds the chain of processes around a sandboxed program for a level.
 
-#[cfg(target_os = "linux")]
 use std::ffi::OsString;
-#[cfg(target_os = "linux")]
 use std::path::{Path, PathBuf};
 
-#[cfg(target_os = "linux")]
 use super::bubblewrap;
-#[cfg(target_os = "linux")]
-use super::config::EMPTY;
-use super::config::Sandbox;
-#[cfg(target_os = "linux")]
-use super::config::SandboxConfig;
-#[cfg(target_os = "linux")]
+use super::config::{EMPTY, Sandbox, SandboxConfig};
 use super::level::Level;
-#[cfg(target_os = "linux")]
 use super::mount_plan::MountPlan;
-#[cfg(target_os = "linux")]
 use super::network_attachment::NetworkAttachment;
-use super::sandboxed_command::{ProgramKind, SandboxedCommand};
-#[cfg(target_os = "linux")]
 use super::stages::{Inner, Limits, Outer};
-use crate::ports::{Bind, Jail};
 use crate::process::CommandSpec;
 
 /// The devices that programs may write to where `/dev` is the machine's own.
-#[cfg(target_os = "linux")]
 const DEVICES: [&str; 9] = [
     "/dev/null",
     "/dev/zero",
@@ -38,7 +24,6 @@ const DEVICES: [&str; 9] = [
     "/dev/shm",
 ];
 
-#[cfg(target_os = "linux")]
 impl Sandbox {
     pub(super) fn add_stages(
         &self,
@@ -102,34 +87,5 @@ impl Sandbox {
             // The folder of the program need not be there outside.
             command.folder = PathBuf::from("/");
         }
-    }
-}
-
-/// The sandbox for helpers of the loop.
-impl Jail for Sandbox {
-    fn wrap(&self, mut command: CommandSpec, binds: &[Bind]) -> CommandSpec {
-        if !self.mounts() {
-            return command;
-        }
-        let config = &self.config;
-        let sandboxed = SandboxedCommand {
-            kind: ProgramKind::Helper,
-            worktree: config.project.root.clone(),
-            writable: vec![],
-            binds: binds.to_vec(),
-            read_only: vec![],
-            environment: vec![],
-            held: vec![],
-            caches: None,
-        };
-        self.set_environment(config, (&sandboxed, &[]), &mut command.env);
-        #[cfg(target_os = "linux")]
-        self.add_stages(
-            (config, &self.temp(config, &sandboxed), &super::cgroup::Groups::default()),
-            (&config.mount_plan(&sandboxed, &[], true), None),
-            Limits::default(),
-            &mut command,
-        );
-        command
     }
 }

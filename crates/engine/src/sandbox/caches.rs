@@ -5,13 +5,13 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::registries::without_logins;
-use crate::process::{project_key, runs};
-use crate::project::write_privately;
+use crate::process::{abandoned, project_key};
+use crate::project::{is_folder, private_folder, write_privately};
+use crate::untrusted::if_there;
 
 /// The most bytes that are copied from one cache of the user.
 const MOST: u64 = 512 << 20;
@@ -99,14 +99,12 @@ const DECIDING: [(&str, &str); 9] = [
     ("gradle", "gradle.properties"),
 ];
 
-/// The caches of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caches {
     folder: PathBuf,
     /// Where the project is looked through for the tools that it uses; `None` for the caches of gates and
     /// verifiers, which hold the same tools as `sessions`.
     root: Option<PathBuf>,
-    /// The folder of the sessions' caches.
     sessions: PathBuf,
 }
 
@@ -120,7 +118,6 @@ impl Caches {
         Self { sessions: folder.clone(), folder, root: Some(root.to_owned()) }
     }
 
-    /// Where they are.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -138,20 +135,15 @@ impl Caches {
     /// An empty folder that sessions do not see; it is removed when the value is dropped.
     pub(super) fn fresh(&self) -> io::Result<tempfile::TempDir> {
         let place = self.folder.join(FRESH);
-        make(&place)?;
+        private_folder(&place)?;
         tempfile::Builder::new().prefix(&format!("{}-", std::process::id())).tempdir_in(place)
     }
 
     /// Removes the fresh folders of processes that were killed.
     fn sweep(&self) {
-        let list = std::fs::read_dir(self.folder.join(FRESH)).into_iter().flatten().flatten();
-        for entry in list {
-            let name = entry.file_name();
-            let pid = name.to_str().and_then(|name| name.split('-').next()?.parse().ok());
-            if pid.is_some_and(|pid| !runs(pid)) {
-                // What cannot be removed is left.
-                let _ = std::fs::remove_dir_all(entry.path());
-            }
+        for folder in abandoned(&self.folder.join(FRESH), "") {
+            // What cannot be removed is left.
+            let _ = std::fs::remove_dir_all(folder);
         }
     }
 
@@ -167,11 +159,10 @@ impl Caches {
 
     /// Makes the folder itself, and the file with nothing in it.
     pub(super) fn make(&self) -> io::Result<()> {
-        make(&self.folder)?;
+        private_folder(&self.folder)?;
         std::fs::write(self.nothing(), "")
     }
 
-    /// The folders that tools write in.
     pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
         FOLDERS.iter().map(|name| self.folder.join(name))
     }
@@ -184,8 +175,7 @@ impl Caches {
             else {
                 continue;
             };
-            let is_folder = before.symlink_metadata().is_ok_and(|found| found.is_dir());
-            if is_folder && !shared.is_symlink() {
+            if is_folder(&before) && !shared.is_symlink() {
                 // An existing folder is as good.
                 let _ = std::fs::rename(&before, self.folder.join(name));
             }
@@ -201,7 +191,7 @@ impl Caches {
     ) -> io::Result<Vec<String>> {
         self.make()?;
         self.sweep();
-        self.folders().try_for_each(|folder| make(&folder))?;
+        self.folders().try_for_each(|folder| private_folder(&folder))?;
         self.take_in();
         let source = |variable: &str, below: &str| {
             let set = environment.iter().find(|(name, _)| name == variable);
@@ -223,7 +213,7 @@ impl Caches {
         let seeded = seeded(&self.folder);
         if seeded.is_none() {
             // Never again: a session may have put a link in the place of any of them.
-            VARIABLES.iter().try_for_each(|(_, name)| make(&self.folder.join(name)))?;
+            VARIABLES.iter().try_for_each(|(_, name)| private_folder(&self.folder.join(name)))?;
         }
         let open = |seed: &&Seed| !seeded.as_ref().is_some_and(|seeded| seeded.has(seed));
         let open = SEEDS.iter().filter(open).filter_map(|seed| {
@@ -294,7 +284,6 @@ impl Caches {
         self.prepare(home, environment).map(drop)
     }
 
-    /// The environment variables for tools.
     pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
         let one = |(variable, name): &(&str, &str)| {
             (OsString::from(*variable), self.folder.join(name).into_os_string())
@@ -303,7 +292,6 @@ impl Caches {
     }
 }
 
-/// The caches that a folder was seeded with.
 struct Seeded(String);
 
 impl Seeded {
@@ -349,14 +337,7 @@ fn remove(path: &Path) -> io::Result<()> {
         Ok(_) => std::fs::remove_file(path),
         Err(error) => Err(error),
     };
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn make(path: &Path) -> io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+    if_there(removed).map(drop)
 }
 
 /// How large a folder is; `None` if more than that.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::stages::Limits;
+use crate::process::abandoned;
 
 /// Where control groups are mounted.
 const MOUNTED: &str = "/sys/fs/cgroup";
@@ -96,15 +97,10 @@ fn own_second(mounted: &Path) -> PathBuf {
 pub(super) fn sweep() {
     let mounted = Path::new(MOUNTED);
     for place in [own_second(mounted), mounted.join("pids"), mounted.join("memory")] {
-        for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
-            // One that a living run has just made is empty, too.
-            let name = entry.file_name();
-            let rest = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
-            let pid = rest.and_then(|rest| rest.split('-').next()?.parse().ok());
-            if pid.is_some_and(|pid| !crate::process::runs(pid)) {
-                // The system refuses to remove a group with processes.
-                let _ = std::fs::remove_dir(entry.path());
-            }
+        // One that a living run has just made is empty, too.
+        for group in abandoned(&place, PREFIX) {
+            // The system refuses to remove a group with processes.
+            let _ = std::fs::remove_dir(group);
         }
     }
 }

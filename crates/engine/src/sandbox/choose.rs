@@ -6,10 +6,8 @@ use super::config::{Sandbox, SandboxConfig};
 use super::level::{Level, Wanted};
 use crate::host::{host, may_run};
 
-/// The sandbox of a run, and its description for users.
 #[derive(Debug)]
 pub struct Choice {
-    /// The sandbox.
     pub sandbox: Sandbox,
     /// What it holds, in a sentence.
     pub text: String,
@@ -17,13 +15,10 @@ pub struct Choice {
     pub next: Option<Unavailable>,
 }
 
-/// A level that is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the sandbox level {level} is not available here: {why}")]
 pub struct Unavailable {
-    /// The level.
     pub level: Level,
-    /// Why this system cannot provide it.
     pub why: String,
     /// What to type, each alone or in this order.
     pub remedies: Vec<String>,
@@ -31,7 +26,6 @@ pub struct Unavailable {
     pub package: Option<&'static str>,
 }
 
-/// The description of a level.
 fn words(level: Level) -> &'static str {
     match level {
         Level::Full => {

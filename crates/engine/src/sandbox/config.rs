@@ -15,9 +15,9 @@ use super::stages::Limits;
 use super::state::{AgentState, OwnState};
 use super::wrapped::Wrapped;
 use super::{seatbelt, secrets};
-use crate::ports::Bind;
+use crate::ports::{Bind, Jail};
 use crate::process::CommandSpec;
-use crate::project::Project;
+use crate::project::{Project, is_folder};
 
 /// Where a sandbox has ralph, first on the `PATH`.
 pub(super) const BIN: &str = "/run/ralph/bin";
@@ -41,15 +41,11 @@ const LEADS_OUT: [&str; 8] = [
 /// Settings that all sandboxes of a run share.
 #[derive(Debug, Clone)]
 pub struct SandboxConfig {
-    /// The repository.
     pub project: Project,
     /// The user's home, and the one that the system knows of where that is another.
     pub homes: Vec<PathBuf>,
-    /// The environment that the run was started with.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where tools write.
     pub caches: Caches,
-    /// This program.
     pub ralph: PathBuf,
     /// Programs that must be found wherever they are.
     pub programs: Vec<PathBuf>,
@@ -59,15 +55,11 @@ pub struct SandboxConfig {
     pub writable: Vec<PathBuf>,
     /// What the user lets sessions read although it is hidden otherwise.
     pub readable: Vec<PathBuf>,
-    /// What is shown of the homes.
     pub home: Home,
     /// Sockets of other programs that the user lets sessions and gates talk to.
     pub sockets: Vec<Bind>,
-    /// What everything in a sandbox may use.
     pub limits: Limits,
-    /// What it may reach.
     pub network: Network,
-    /// The agents of the run.
     pub agents: Vec<AgentState>,
 }
 
@@ -261,7 +253,6 @@ impl SandboxConfig {
         self.sockets.iter().any(|socket| socket.to == Path::new(path))
     }
 
-    /// The caches for the tools of a program.
     fn caches_of(&self, sandboxed: &SandboxedCommand) -> Caches {
         match &sandboxed.caches {
             _ if !sandboxed.kind.judges() => self.caches.clone(),
@@ -270,7 +261,6 @@ impl SandboxConfig {
         }
     }
 
-    /// The state of each agent, in a folder.
     fn states(&self, folder: &Path) -> Vec<OwnState> {
         let home = self.homes.first().map(PathBuf::as_path);
         let own = |agent: &AgentState| OwnState::new(*agent, folder, home, &self.environment);
@@ -280,18 +270,12 @@ impl SandboxConfig {
     }
 }
 
-/// A folder itself, and not a link to one.
-fn is_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_dir())
-}
-
 /// Folders in `.ralph` that belong to the project and not to ralph.
 pub(super) const OF_PROJECT: [&str; 3] = ["skills", "features", "prompts"];
 
 /// The folder for changed git settings that ralph replaced.
 const FOUND: &str = "box/found";
 
-/// The sandbox of a run.
 #[derive(Debug)]
 pub struct Sandbox {
     pub(super) level: Level,
@@ -306,12 +290,10 @@ impl Sandbox {
         Self { level, config, bwrap, is_root }
     }
 
-    /// The same with another sandbox config.
     pub(super) fn like(&self, config: SandboxConfig) -> Self {
         Self::new(self.level, config, self.bwrap.clone())
     }
 
-    /// Its level.
     pub fn level(&self) -> Level {
         self.level
     }
@@ -486,5 +468,29 @@ impl Sandbox {
             // Sockets of runs are in the one that all share.
             _ => config.caches_of(sandboxed).of_name(TEMPORARY),
         }
+    }
+}
+
+/// The sandbox for helpers of the loop.
+impl Jail for Sandbox {
+    fn wrap(&self, mut command: CommandSpec, binds: &[Bind]) -> CommandSpec {
+        if !self.mounts() {
+            return command;
+        }
+        let config = &self.config;
+        let sandboxed = SandboxedCommand {
+            writable: vec![],
+            binds: binds.to_vec(),
+            ..SandboxedCommand::in_worktree(ProgramKind::Helper, &config.project.root)
+        };
+        self.set_environment(config, (&sandboxed, &[]), &mut command.env);
+        #[cfg(target_os = "linux")]
+        self.add_stages(
+            (config, &self.temp(config, &sandboxed), &super::cgroup::Groups::default()),
+            (&config.mount_plan(&sandboxed, &[], true), None),
+            Limits::default(),
+            &mut command,
+        );
+        command
     }
 }

@@ -148,7 +148,6 @@ fn committed_lines(worktree: &Path) -> Vec<(PathBuf, String)> {
     text.lines().filter_map(one).collect()
 }
 
-/// Words of a line that are paths out of the folder.
 fn paths_in(line: &str) -> impl Iterator<Item = &str> {
     let line = line.split(" //").next().unwrap_or(line);
     let words = line.split(['"', '\'', ' ', '\t', ',', '(', ')', '[', ']', '{', '}']);

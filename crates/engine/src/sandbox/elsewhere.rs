@@ -20,14 +20,10 @@ const OF_SANDBOX: [&str; 4] = ["dev", "proc", "run", "tmp"];
 const OF_OTHERS: [&str; 6] =
     ["/var/home", "/var/mnt", "/var/srv", "/var/roothome", "/var/www", "/usr/home"];
 
-/// What is at the top.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Top {
-    /// Folders of the system and of toolchains.
     system: Vec<PathBuf>,
-    /// Links, and where each leads.
     links: Vec<(PathBuf, PathBuf)>,
-    /// Folders of users.
     pub(super) elsewhere: Vec<PathBuf>,
 }
 
@@ -65,7 +61,6 @@ impl Top {
     }
 }
 
-/// The folders of users.
 pub fn elsewhere(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
     Top::of(environment).elsewhere
 }

@@ -26,11 +26,9 @@ const MOST: u64 = 4 << 20;
 /// How one of them was: its mode and its bytes.
 type SavedFile = (u32, Vec<u8>);
 
-/// They as they were.
 #[derive(Debug)]
 pub struct Guard {
     folder: PathBuf,
-    /// The folders that contain the files.
     roots: Vec<PathBuf>,
     hooks: PathBuf,
     files: BTreeMap<PathBuf, Option<SavedFile>>,
@@ -63,7 +61,6 @@ impl Guard {
         self
     }
 
-    /// Restores changed files, and reports them.
     pub fn restore(&self) -> io::Result<Vec<String>> {
         let mut reported = Vec::new();
         if self.hooks.is_symlink() {

@@ -33,11 +33,8 @@ const GIT: &str = ".gitconfig";
 pub struct HomeNeeds<'a> {
     /// The user's homes, each by its real name.
     pub homes: &'a [PathBuf],
-    /// The repository.
     pub project: &'a Project,
-    /// The environment of the run.
     pub environment: &'a [(OsString, OsString)],
-    /// Where copies are kept.
     pub caches: &'a Caches,
     /// Programs that must be found wherever they are.
     pub programs: &'a [PathBuf],
@@ -45,7 +42,6 @@ pub struct HomeNeeds<'a> {
     pub dependencies: &'a [PathBuf],
 }
 
-/// What a sandbox shows of the user's home.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Home {
     emptied: Vec<PathBuf>,
@@ -56,7 +52,6 @@ pub struct Home {
     binds: Vec<Bind>,
     links: Vec<(PathBuf, PathBuf)>,
     covered: Vec<PathBuf>,
-    /// The copy of the user's settings of git.
     git: Option<Bind>,
 }
 

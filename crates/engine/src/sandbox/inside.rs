@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "no crate wraps these calls of the C library")]
 
 use std::convert::Infallible;
-use std::ffi::{OsString, c_int, c_long};
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
@@ -22,19 +22,8 @@ use super::net::bridge;
 use super::stages::{Inner, Limits, Outer};
 use super::{landlock_rules, seccomp};
 
-unsafe extern "C" {
-    fn signal(number: c_int, handler: usize) -> usize;
-    fn syscall(number: c_long, ...) -> c_long;
-}
-
-/// `landlock_create_ruleset`, the same number on every architecture, and its flag that asks for the version.
-const LANDLOCK: (c_long, u32) = (444, 1);
-
-/// `close_range`, the same number on every architecture, and its flag that closes at the next program.
-const CLOSE_RANGE: (c_long, c_long) = (436, 4);
-
-const SIG_DFL: usize = 0;
-const SIG_IGN: usize = 1;
+/// The flag of `landlock_create_ruleset` that asks for the version. `libc` does not have it.
+const LANDLOCK_VERSION: u32 = 1;
 
 /// Those that are meant for the program and not for what is around it.
 const FOR_THE_PROGRAM: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
@@ -42,21 +31,24 @@ const FOR_THE_PROGRAM: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 /// Which version of Landlock the system has; 0 is none.
 pub(super) fn landlock_version() -> i64 {
     // SAFETY: with this flag the kernel takes neither attributes nor a size, and answers with a number.
-    let version = unsafe { syscall(LANDLOCK.0, std::ptr::null::<u8>(), 0_usize, LANDLOCK.1) };
+    let version = unsafe {
+        let call = libc::SYS_landlock_create_ruleset;
+        libc::syscall(call, std::ptr::null::<u8>(), 0_usize, LANDLOCK_VERSION)
+    };
     version.max(0)
 }
 
 /// Closes files that the caller of ralph left open: a program could read and write them, whatever its sandbox
 /// shows.
 fn leave_files() {
-    let (first, last): (c_long, c_long) = (3, c_long::from(u32::MAX));
+    let (first, last, at_exec) = (3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
     // SAFETY: it marks files of this process, which nothing here uses, to be closed at the next program.
-    let marked = unsafe { syscall(CLOSE_RANGE.0, first, last, CLOSE_RANGE.1) };
+    let marked = unsafe { libc::syscall(libc::SYS_close_range, first, last, at_exec) };
     if marked == 0 {
         return;
     }
     for entry in std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten() {
-        let number = entry.file_name().to_str().and_then(|name| name.parse::<c_int>().ok());
+        let number = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok());
         let Some(number) = number.filter(|number| *number > 2) else { continue };
         // SAFETY: the file is only looked at while this call lasts; one that is gone is an error.
         let file = unsafe { BorrowedFd::borrow_raw(number) };
@@ -64,10 +56,10 @@ fn leave_files() {
     }
 }
 
-fn set_signals(handler: usize) {
+fn set_signals(handler: libc::sighandler_t) {
     for number in FOR_THE_PROGRAM {
         // SAFETY: neither needs a handler, and nothing here waits for them.
-        unsafe { signal(number.as_raw(), handler) };
+        unsafe { libc::signal(number.as_raw(), handler) };
     }
 }
 
@@ -87,7 +79,7 @@ pub fn outer(outer: &Outer) -> io::Result<Infallible> {
         let mut file = OpenOptions::new().write(true).open(group)?;
         file.write_all(b"0")?;
     }
-    set_signals(SIG_IGN);
+    set_signals(libc::SIG_IGN);
     leave_files();
     become_program(&without_gone(&outer.command))
 }
@@ -126,7 +118,7 @@ pub fn inner(inner: &Inner) -> io::Result<Infallible> {
     if inner.seccomp {
         seccomp::apply(inner.is_root)?;
     }
-    set_signals(SIG_DFL);
+    set_signals(libc::SIG_DFL);
     become_program(&inner.command)
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// How a session is isolated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Not at all, but by the list of its tools.
@@ -33,17 +32,14 @@ impl fmt::Display for Level {
     }
 }
 
-/// The level that the settings ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// The best that works here.
     Auto,
     /// This one and no other.
     Exactly(Level),
 }
 
 impl Wanted {
-    /// By its name.
     pub fn named(name: &str) -> Option<Self> {
         let levels = [Level::None, Level::Landlock, Level::Seatbelt, Level::Full];
         match name {

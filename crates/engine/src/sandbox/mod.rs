@@ -36,6 +36,7 @@
 //! | [`net`] | what a sandbox may reach |
 
 mod aliases;
+#[cfg(target_os = "linux")]
 mod assemble;
 mod bubblewrap;
 mod caches;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::secrets;
 use crate::ports::Bind;
+use crate::project::is_folder;
 
 /// One mount, in the order in which they are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,12 +21,10 @@ pub(super) enum Mount {
     Nothing(PathBuf),
     /// A symbolic link and where it leads, in a [`Mount::Scratch`].
     Link(PathBuf, PathBuf),
-    /// Something of the machine.
     Show(Bind),
 }
 
 impl Mount {
-    /// Where it is.
     pub(super) fn place(&self) -> &Path {
         match self {
             Self::Empty(path) | Self::Scratch(path) | Self::Nothing(path) => path,
@@ -39,7 +38,6 @@ impl Mount {
     }
 }
 
-/// What a sandbox shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MountPlan {
     pub(super) mounts: Vec<Mount>,
@@ -51,7 +49,6 @@ pub struct MountPlan {
 }
 
 impl MountPlan {
-    /// The mount that decides what is at a path.
     fn decides(&self, path: &Path) -> Option<&Mount> {
         self.mounts.iter().rfind(|mount| path.starts_with(mount.place()))
     }
@@ -77,13 +74,11 @@ impl MountPlan {
         self.mounts.push(Mount::Show(bind));
     }
 
-    /// An empty folder to write in.
     pub(super) fn scratch(&mut self, path: &Path) {
         self.writable.push(path.to_owned());
         self.mounts.push(Mount::Scratch(path.to_owned()));
     }
 
-    /// Hides a path, unless it is hidden already.
     pub(super) fn hide(&mut self, path: &Path) {
         self.cover(path, Mount::covers);
     }
@@ -128,8 +123,7 @@ impl MountPlan {
         let between = above.ancestors().take_while(|folder| *folder != around.to);
         let pin = |folder: &Path| {
             let from = around.from.join(folder.strip_prefix(&around.to).ok()?);
-            let is_folder = from.symlink_metadata().is_ok_and(|found| found.is_dir());
-            is_folder.then(|| Bind { from, to: folder.to_owned(), writable: true })
+            is_folder(&from).then(|| Bind { from, to: folder.to_owned(), writable: true })
         };
         let mut pins: Vec<Bind> = between.filter(|_| around.writable).filter_map(pin).collect();
         pins.reverse();

@@ -12,27 +12,20 @@ use tokio::runtime::Runtime;
 use super::net::{Getent, Proxy};
 use super::sandboxed_command::ProgramKind;
 use super::state::AgentState;
+use crate::process::abandoned;
 
 /// What the folders of proxies are named, before the pid.
 const PREFIX: &str = "ralph-net-";
 /// Paths of sockets are short: not below a `TMPDIR` of the user's.
 const PLACE: &str = "/tmp";
 
-/// What the settings say of the network.
 #[derive(Debug, Clone, Default)]
 pub struct Network {
-    /// What is let through.
     pub policy: Policy,
-    /// The hosts that are listed.
     pub allowed: Vec<Endpoint>,
 }
 
 impl Network {
-    /// The network of the machine.
-    pub fn of_machine() -> Self {
-        Self { policy: Policy::AllowAll, allowed: vec![] }
-    }
-
     /// The machine's network, without a proxy.
     pub(super) fn is_open(&self) -> bool {
         self.policy == Policy::AllowAll
@@ -55,7 +48,6 @@ impl Network {
     }
 }
 
-/// Where an agent reaches its model.
 fn endpoints(agent: &AgentState, environment: &[(OsString, OsString)]) -> Vec<Endpoint> {
     let (variable, hosts) = agent.endpoint;
     let set = environment.iter().find(|(name, _)| name == OsStr::new(variable));
@@ -83,7 +75,6 @@ fn of_url(url: &str) -> Option<Endpoint> {
     Some(Endpoint::new(Host::parse(host).ok()?, port))
 }
 
-/// A proxy for one program, and the folder with its socket.
 #[derive(Debug)]
 pub(super) struct NetworkAttachment {
     proxy: Proxy,
@@ -110,12 +101,10 @@ impl NetworkAttachment {
         self.folder.path()
     }
 
-    /// The socket in it.
     pub(super) fn socket(&self) -> PathBuf {
         self.folder.path().join("proxy")
     }
 
-    /// Refused connections, each in a sentence.
     pub(super) fn refusals(&self) -> Vec<String> {
         self.proxy.refusals().into_iter().map(|(_, _, why)| why).collect()
     }
@@ -136,13 +125,8 @@ fn runtime() -> io::Result<&'static Runtime> {
 
 /// Removes the folders of proxies whose process is gone.
 pub(super) fn sweep() {
-    for entry in std::fs::read_dir(PLACE).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let rest = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
-        let pid = rest.and_then(|rest| rest.split('-').next()?.parse().ok());
-        if pid.is_some_and(|pid| !crate::process::runs(pid)) {
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
+    for folder in abandoned(Path::new(PLACE), PREFIX) {
+        let _ = std::fs::remove_dir_all(folder);
     }
 }
 

@@ -12,7 +12,6 @@ use ralph_core::redact::Secrets;
 use crate::ports::Bind;
 use crate::project::write_privately;
 
-/// Settings below a home.
 const OF_HOME: [&str; 13] = [
     ".npmrc",
     ".yarnrc",

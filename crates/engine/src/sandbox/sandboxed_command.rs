@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use crate::ports::{Bind, SandboxMounts};
 
-/// What a sandboxed program is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramKind {
-    /// An agent session.
     Session,
     /// A gate or a setup command.
     Judge,
@@ -26,12 +24,9 @@ impl ProgramKind {
     }
 }
 
-/// A program to run in a sandbox.
 #[derive(Debug, Clone)]
 pub struct SandboxedCommand {
-    /// What it is.
     pub kind: ProgramKind,
-    /// The worktree that it is about.
     pub worktree: PathBuf,
     /// What it may change: the worktree, or a checkout of it. The worktree is not shown otherwise.
     pub writable: Vec<PathBuf>,
@@ -39,7 +34,6 @@ pub struct SandboxedCommand {
     pub binds: Vec<Bind>,
     /// What of the above it may only read. What is not there is left out.
     pub read_only: Vec<PathBuf>,
-    /// Additional environment variables.
     pub environment: Vec<(OsString, OsString)>,
     /// Temporary folders that must exist while it runs.
     pub held: Vec<Arc<tempfile::TempDir>>,
@@ -48,7 +42,6 @@ pub struct SandboxedCommand {
 }
 
 impl SandboxedCommand {
-    /// A program that works in a worktree.
     pub fn in_worktree(kind: ProgramKind, worktree: &Path) -> Self {
         Self {
             kind,
@@ -62,7 +55,6 @@ impl SandboxedCommand {
         }
     }
 
-    /// Shows this, too.
     pub(crate) fn show(&mut self, shown: SandboxMounts) {
         self.held.extend(shown.held);
         self.binds.extend(shown.binds);

@@ -47,7 +47,6 @@ const GIT_SETTINGS: [&str; 9] = [
     "objects/info",
 ];
 
-/// The profile of a program.
 pub fn profile(
     config: &SandboxConfig,
     sandboxed: &SandboxedCommand,
@@ -102,7 +101,6 @@ pub fn profile(
     text
 }
 
-/// The git directory of the worktree alone.
 fn own_git(config: &SandboxConfig, sandboxed: &SandboxedCommand) -> PathBuf {
     let project =
         crate::project::Project { worktree: sandboxed.worktree.clone(), ..config.project.clone() };
@@ -119,7 +117,6 @@ fn own_ref(common: &Path, own: &Path) -> Vec<PathBuf> {
     vec![path, lock.into()]
 }
 
-/// A path as the profile takes it.
 fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
@@ -150,7 +147,6 @@ impl ProfileFile {
         Ok(Self { file, parameters })
     }
 
-    /// The command that runs this one behind the profile.
     pub fn wrap(&self, mut command: CommandSpec) -> CommandSpec {
         let mut args: Vec<OsString> = vec!["-f".into(), self.file.path().into()];
         for (name, value) in &self.parameters {
@@ -166,6 +162,8 @@ impl ProfileFile {
 
 #[cfg(test)]
 mod tests {
+    use ralph_core::net::Policy;
+
     use super::super::{Caches, Limits, Network, ProgramKind};
     use super::*;
     use crate::project::Project;
@@ -192,7 +190,7 @@ mod tests {
             home: super::super::Home::masked(),
             sockets: vec![],
             limits: Limits::default(),
-            network: Network::of_machine(),
+            network: Network { policy: Policy::AllowAll, allowed: vec![] },
             agents: vec![],
         };
         let sandboxed = SandboxedCommand::in_worktree(ProgramKind::Session, &root);

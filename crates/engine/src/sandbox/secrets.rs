@@ -61,6 +61,7 @@ pub(super) fn present(
     let found = there.filter_map(|path| path.canonicalize().ok());
     // A variable that names a home, or the system, names no login.
     let broad = |path: &Path| path.components().count() < 3 && !path.is_file();
+    let is_of_machine = |path: &PathBuf| OF_MACHINE.iter().any(|known| path == Path::new(known));
     let around = |path: &PathBuf| homes.iter().any(|home| home.starts_with(path)) || broad(path);
     let found: BTreeSet<PathBuf> = found
         .filter(|path| !but.contains(path) && (!around(path) || is_of_machine(path)))
@@ -68,11 +69,6 @@ pub(super) fn present(
     found.into_iter().collect()
 }
 
-fn is_of_machine(path: &Path) -> bool {
-    OF_MACHINE.iter().any(|known| path == Path::new(known))
-}
-
-/// Where variables say that logins are.
 fn moved(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
     let mut all = Vec::new();
     let value = |wanted: &str| environment.iter().find(|(name, _)| name == wanted);

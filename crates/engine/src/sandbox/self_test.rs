@@ -27,7 +27,6 @@ const FLEETING: &str = "bwrap: Can't ";
 /// What is tried. All but the last must be refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tries {
-    /// A folder in which nothing may be written.
     pub outside: PathBuf,
     /// A file that must not be readable.
     pub secret: PathBuf,
@@ -35,12 +34,10 @@ pub struct Tries {
     pub pid: i32,
     /// The abstract socket that must not be reachable; empty where the system cannot fence that.
     pub socket: String,
-    /// A folder in which a file can be written.
     pub allowed: PathBuf,
 }
 
 impl Tries {
-    /// As arguments of ralph.
     pub fn arguments(&self) -> Vec<OsString> {
         vec![
             TRIES.into(),
@@ -105,31 +102,23 @@ pub(super) fn run(sandbox: &Sandbox, config: &SandboxConfig) -> Result<(), Strin
     let name = format!("ralph-self-test-{}", std::process::id());
     let listener = SocketAddr::from_abstract_name(name.as_bytes())
         .and_then(|address| UnixListener::bind_addr(&address));
+    // Landlock can fence abstract sockets and signals from its sixth version on.
+    let is_fenced = listener.is_ok() && super::inside::landlock_version() >= 6;
     let tries = Tries {
         outside,
         secret,
         pid: rustix::process::getpid().as_raw_nonzero().get(),
-        socket: if listener.is_ok() && has_scopes() { name } else { String::new() },
+        socket: if is_fenced { name } else { String::new() },
         allowed,
     };
     let mut config = config.clone();
     config.hidden.push(hidden);
-    let command = CommandSpec {
-        program: sandbox.ralph().into(),
-        args: tries.arguments(),
-        folder: "/".into(),
-        env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
-        stdin: vec![],
-    };
+    let env = vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+    let command = CommandSpec::new(sandbox.ralph(), tries.arguments(), Path::new("/"), env);
     let sandboxed = SandboxedCommand {
-        kind: ProgramKind::Judge,
-        worktree: config.project.root.clone(),
         writable: vec![],
         binds: vec![Bind::readable(&tries.outside), Bind::writable(&tries.allowed)],
-        read_only: vec![],
-        environment: vec![],
-        held: vec![],
-        caches: None,
+        ..SandboxedCommand::in_worktree(ProgramKind::Judge, &config.project.root)
     };
     let tested = Sandbox::like(sandbox, config);
     let mut ran = tried(&tested, &command, &sandboxed).map_err(text)?;
@@ -159,9 +148,4 @@ fn tried(
 ) -> io::Result<Probe> {
     let wrapped = sandbox.wrap(command.clone(), sandboxed)?;
     Ok(crate::probe::run_spec(&wrapped.command, PATIENCE))
-}
-
-/// Whether Landlock can fence abstract sockets and signals: from its sixth version.
-fn has_scopes() -> bool {
-    super::inside::landlock_version() >= 6
 }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::Timestamp;
 
+use crate::project::is_folder;
+
 /// Both bits.
 const BITS: u32 = 0o6000;
 /// A file may carry a time that is a little older than the clock's.
@@ -44,10 +46,6 @@ fn stripped(path: &Path, mode: u32) -> String {
             "anybody can run {path_shown} with your rights, and ralph cannot change that: {error}"
         ),
     }
-}
-
-fn is_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
 #[cfg(test)]

@@ -24,7 +24,6 @@ pub const FAILED: i32 = 125;
 /// The prefix of the error message of a stage.
 pub const SAYS: &str = "ralph: sandbox: ";
 
-/// What everything in a sandbox may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Processes and threads; 0 = unlimited.
@@ -35,19 +34,15 @@ pub struct Limits {
     pub file_size: Option<u64>,
 }
 
-/// The arguments of the first process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outer {
     /// Files of control groups that it writes its pid into.
     pub groups: Vec<PathBuf>,
-    /// What it becomes.
     pub command: Vec<OsString>,
 }
 
-/// The arguments of the second process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inner {
-    /// Limits of a process.
     pub limits: Limits,
     /// Where the program may write; empty: without Landlock.
     pub writable: Vec<PathBuf>,
@@ -63,12 +58,10 @@ pub struct Inner {
     pub seccomp: bool,
     /// The program belongs to root outside, whatever user it is in the sandbox.
     pub is_root: bool,
-    /// What it becomes.
     pub command: Vec<OsString>,
 }
 
 impl Outer {
-    /// As arguments of ralph.
     pub fn arguments(&self) -> Vec<OsString> {
         let mut all = vec![OUTER.into()];
         for group in &self.groups {
@@ -85,43 +78,37 @@ impl Outer {
         read.command = options(arguments, |name, value| match name {
             "--group" => {
                 read.groups.push(value.into());
-                true
+                Some(())
             }
-            _ => false,
+            _ => None,
         })?;
         Some(read)
     }
 }
 
 impl Inner {
-    /// As arguments of ralph.
     pub fn arguments(&self) -> Vec<OsString> {
         let mut all: Vec<OsString> = vec![INNER.into()];
         let mut say = |name: &str, value: OsString| all.extend([name.into(), value]);
         if self.limits.processes > 0 {
             say("--processes", self.limits.processes.to_string().into());
         }
-        if let Some(memory) = self.limits.memory {
-            say("--memory", memory.to_string().into());
+        let limits = [("--memory", self.limits.memory), ("--file-size", self.limits.file_size)];
+        for (name, limit) in limits {
+            limit.into_iter().for_each(|limit| say(name, limit.to_string().into()));
         }
-        if let Some(size) = self.limits.file_size {
-            say("--file-size", size.to_string().into());
-        }
-        for path in &self.writable {
-            say("--writable", path.into());
-        }
-        for path in &self.readable {
-            say("--readable", path.into());
-        }
-        for path in &self.hidden {
-            say("--hidden", path.into());
+        let places = [
+            ("--writable", &self.writable),
+            ("--readable", &self.readable),
+            ("--hidden", &self.hidden),
+        ];
+        for (name, paths) in places {
+            paths.iter().for_each(|path| say(name, path.into()));
         }
         if let Some(proxy) = &self.proxy {
             say("--proxy", proxy.into());
         }
-        for port in &self.ports {
-            say("--port", port.to_string().into());
-        }
+        self.ports.iter().for_each(|port| say("--port", port.to_string().into()));
         if self.seccomp {
             say("--seccomp", "on".into());
         }
@@ -139,39 +126,19 @@ impl Inner {
         read.command = options(arguments, |name, value| {
             let number = || value.to_str().and_then(|text| text.parse::<u64>().ok());
             match name {
-                "--processes" => number().map(|n| read.limits.processes = n).is_some(),
-                "--memory" => number().map(|n| read.limits.memory = Some(n)).is_some(),
-                "--file-size" => number().map(|n| read.limits.file_size = Some(n)).is_some(),
-                "--writable" => {
-                    read.writable.push(value.into());
-                    true
-                }
-                "--readable" => {
-                    read.readable.push(value.into());
-                    true
-                }
-                "--hidden" => {
-                    read.hidden.push(value.into());
-                    true
-                }
-                "--proxy" => {
-                    read.proxy = Some(value.into());
-                    true
-                }
-                "--port" => {
-                    let port = number().and_then(|n| u16::try_from(n).ok());
-                    port.map(|port| read.ports.push(port)).is_some()
-                }
-                "--seccomp" => {
-                    read.seccomp = value == "on";
-                    true
-                }
-                "--root" => {
-                    read.is_root = value == "on";
-                    true
-                }
-                _ => false,
+                "--processes" => read.limits.processes = number()?,
+                "--memory" => read.limits.memory = Some(number()?),
+                "--file-size" => read.limits.file_size = Some(number()?),
+                "--writable" => read.writable.push(value.into()),
+                "--readable" => read.readable.push(value.into()),
+                "--hidden" => read.hidden.push(value.into()),
+                "--proxy" => read.proxy = Some(value.into()),
+                "--port" => read.ports.push(u16::try_from(number()?).ok()?),
+                "--seccomp" => read.seccomp = value == "on",
+                "--root" => read.is_root = value == "on",
+                _ => return None,
             }
+            Some(())
         })?;
         Some(read)
     }
@@ -180,7 +147,7 @@ impl Inner {
 /// Takes options with a value each up to `--`; what follows is the command, which there must be.
 fn options(
     arguments: &[OsString],
-    mut take: impl FnMut(&str, &OsStr) -> bool,
+    mut take: impl FnMut(&str, &OsStr) -> Option<()>,
 ) -> Option<Vec<OsString>> {
     let mut rest = arguments.iter();
     loop {
@@ -189,9 +156,7 @@ fn options(
             let command: Vec<OsString> = rest.cloned().collect();
             return (!command.is_empty()).then_some(command);
         }
-        if !take(name, rest.next()?) {
-            return None;
-        }
+        take(name, rest.next()?)?;
     }
 }
 

@@ -3,18 +3,16 @@
 //! session leaves there (a hook, a command, a setting) ever runs outside a sandbox.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::ports::Bind;
-use crate::project::{write_privately, write_through};
+use crate::project::{private_folder, write_privately, write_through};
+use crate::untrusted;
 
-/// The longest login file.
 const LONGEST: u64 = 256 << 10;
 
-/// What an agent keeps in the user's home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AgentState {
     /// The folder below the home.
@@ -31,13 +29,10 @@ pub struct AgentState {
     pub endpoint: (&'static str, &'static [&'static str]),
 }
 
-/// The state of one agent for one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OwnState {
     what: AgentState,
-    /// The user's folder.
     real: PathBuf,
-    /// The sessions' folder.
     own: PathBuf,
 }
 
@@ -61,7 +56,7 @@ impl OwnState {
 
     /// Makes the folder, and copies into it what the agent needs to be logged in.
     pub(super) fn copy_in(&self) -> io::Result<()> {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.own)?;
+        private_folder(&self.own)?;
         // A session may have changed its mode, which would lock out later ones.
         std::fs::set_permissions(&self.own, std::fs::Permissions::from_mode(0o700))?;
         for (from, to) in self.copied() {
@@ -74,7 +69,6 @@ impl OwnState {
         Ok(())
     }
 
-    /// Copies a renewed login back.
     pub(super) fn take_back(&self) -> io::Result<()> {
         for name in self.what.logins {
             let (real, own) = (self.real.join(name), self.own.join(name));
@@ -101,7 +95,6 @@ impl OwnState {
         logins.chain(beside)
     }
 
-    /// What a sandbox shows.
     pub(super) fn binds(&self) -> Vec<Bind> {
         let mut all = vec![Bind::writable(&self.own)];
         let settings = self.what.settings.iter().map(|name| (self.real.join(name), name));
@@ -110,7 +103,6 @@ impl OwnState {
         all
     }
 
-    /// The environment variable for the agent.
     pub(super) fn environment(&self) -> (OsString, OsString) {
         (self.what.variable.into(), self.own.clone().into_os_string())
     }
@@ -124,19 +116,7 @@ fn is_newer(one: &Path, other: &Path) -> bool {
 
 /// The text of a file that a session may have replaced by anything.
 fn read_plainly(path: &Path) -> Option<String> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file: File = OpenOptions::new()
-        .read(true)
-        .custom_flags(i32::try_from(flags.bits()).ok()?)
-        .open(path)
-        .ok()?;
-    let found = file.metadata().ok()?;
-    if !found.is_file() || found.len() > LONGEST {
-        return None;
-    }
-    let mut text = String::new();
-    file.take(LONGEST).read_to_string(&mut text).ok()?;
-    Some(text)
+    String::from_utf8(untrusted::read_own(path, LONGEST).ok()?).ok()
 }
 
 #[cfg(test)]

@@ -140,9 +140,7 @@ pub(super) struct Toolchains<'a> {
     homes: &'a [PathBuf],
     /// The repository: shown by itself.
     root: &'a Path,
-    /// Where logins are.
     secrets: &'a [PathBuf],
-    /// Folders and files to show.
     pub(super) places: Vec<PathBuf>,
     /// Links on the way to them, and where each leads.
     pub(super) links: Vec<(PathBuf, PathBuf)>,

@@ -15,7 +15,6 @@ use crate::process::{CommandSpec, Ended};
 /// A command that runs in a sandbox, and what must exist as long as it runs.
 #[derive(Debug)]
 pub struct Wrapped {
-    /// The command.
     pub command: CommandSpec,
     pub(super) sandboxed: bool,
     pub(super) states: Vec<OwnState>,
@@ -49,7 +48,6 @@ impl Wrapped {
         output
     }
 
-    /// The connections that the network refused, each in a sentence.
     pub fn refusals(&self) -> Vec<String> {
         self.line.as_ref().map(NetworkAttachment::refusals).unwrap_or_default()
     }

@@ -16,38 +16,24 @@ use super::protocol::{
 /// An answer may take as long as the store is locked by others, and then some.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(90);
 
-/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No run listens at this path.
     #[error("no run answers at {}", .0.display())]
     NobodyThere(PathBuf),
-    /// The request does not fit.
     #[error("the request has {0} bytes, more than the {MAX_LINE} that a session may send")]
     TooLong(usize),
-    /// It was understood and refused.
     #[error("{0}")]
     Refused(String),
-    /// The answer is invalid.
     #[error("ralph does not understand the answer: {0}")]
     Nonsense(String),
-    /// The connection broke, or nothing came.
     #[error("{}: {source}", path.display())]
-    Broken {
-        /// The socket.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
+    Broken { path: PathBuf, source: io::Error },
 }
 
-/// Makes a call from inside a session.
 pub fn call(socket: &Path, call: &Call) -> Result<Reply, ClientError> {
     answer(send(socket, call)?, socket)
 }
 
-/// Sends a control to a running loop.
 pub fn control(socket: &Path, control: &Control) -> Result<(), ClientError> {
     let line = ControlLine { control: Some(control.clone()), ..line() };
     accepted(answer(send(socket, &line)?, socket)?)
@@ -60,8 +46,7 @@ pub fn feed(
 ) -> Result<impl Iterator<Item = io::Result<String>> + use<>, ClientError> {
     let stream = send(socket, &ControlLine { feed: Some(from), ..line() })?;
     // Hours may pass between two events.
-    let endless = stream.set_read_timeout(None);
-    endless.map_err(|source| ClientError::Broken { path: socket.to_owned(), source })?;
+    stream.set_read_timeout(None).map_err(broken(socket))?;
     Ok(BufReader::new(stream).lines())
 }
 
@@ -78,8 +63,12 @@ fn accepted(reply: ControlReply) -> Result<(), ClientError> {
     }
 }
 
+fn broken(socket: &Path) -> impl Fn(io::Error) -> ClientError + Copy {
+    |source| ClientError::Broken { path: socket.to_owned(), source }
+}
+
 fn send(socket: &Path, request: &impl Serialize) -> Result<UnixStream, ClientError> {
-    let broken = |source| ClientError::Broken { path: socket.to_owned(), source };
+    let broken = broken(socket);
     let mut line = serde_json::to_vec(request).map_err(|error| broken(error.into()))?;
     line.push(b'\n');
     if line.len() > MAX_LINE {
@@ -100,6 +89,6 @@ fn send(socket: &Path, request: &impl Serialize) -> Result<UnixStream, ClientErr
 fn answer<T: DeserializeOwned>(stream: UnixStream, socket: &Path) -> Result<T, ClientError> {
     let mut text = Vec::new();
     let read = BufReader::new(stream.take(MAX_REPLY)).read_until(b'\n', &mut text);
-    read.map_err(|source| ClientError::Broken { path: socket.to_owned(), source })?;
+    read.map_err(broken(socket))?;
     serde_json::from_slice(&text).map_err(|error| ClientError::Nonsense(error.to_string()))
 }

@@ -30,13 +30,9 @@ pub use socket_dir::{SocketDir, SocketDirError};
 
 use std::path::PathBuf;
 
-/// Why a socket could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[error("{} cannot be created: {source}", path.display())]
 pub struct SocketError {
-    /// What was to be made.
     pub path: PathBuf,
-    /// What the system said.
-    #[source]
     pub source: std::io::Error,
 }

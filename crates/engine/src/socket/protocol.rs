@@ -5,7 +5,6 @@ use std::time::Duration;
 use ralph_core::run::Control;
 use serde::{Deserialize, Serialize};
 
-/// The version of the format.
 pub const VERSION: u32 = 1;
 /// The longest request, in bytes, with its line break.
 pub const MAX_LINE: usize = 1 << 20;
@@ -17,7 +16,6 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// A call of `ralph task` or `ralph hook` from inside a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Call {
-    /// The version of the format.
     pub v: u32,
     /// The words after `ralph task`; those of a hook begin with `hook`.
     pub argv: Vec<String>,
@@ -43,19 +41,14 @@ impl Call {
     }
 }
 
-/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Reply {
-    /// The exit code.
     pub code: u8,
-    /// What to print.
     pub out: String,
-    /// What to say.
     pub err: String,
 }
 
 impl Reply {
-    /// A call that could not be understood or carried out.
     pub fn failed(why: impl std::fmt::Display) -> Self {
         Self { code: 1, out: String::new(), err: format!("error: {why}\n") }
     }
@@ -64,9 +57,7 @@ impl Reply {
 /// A line on the control socket: one of the two.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ControlLine {
-    /// The version of the format.
     pub v: u32,
-    /// A control.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
     /// Every event from this number on, until one side closes.
@@ -74,18 +65,14 @@ pub struct ControlLine {
     pub feed: Option<u64>,
 }
 
-/// The answer on the control socket.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ControlReply {
-    /// The run accepted it.
     pub ok: bool,
-    /// Why the run refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl ControlReply {
-    /// A refusal.
     pub fn refused(why: impl Into<String>) -> Self {
         Self { ok: false, error: Some(why.into()) }
     }

@@ -19,7 +19,6 @@ use super::protocol::{MAX_LINE, PATIENCE};
 /// use up those of the loop.
 const AT_ONCE: usize = 64;
 
-/// Why a request could not be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoLine {
     #[error("the request ends in the middle of its line")]

@@ -33,7 +33,6 @@ pub trait SessionRequestHandler: Send + Sync {
     fn answer(&self, identity: &SessionIdentity, call: &Call) -> Reply;
 }
 
-/// The identity of one session.
 #[derive(Debug, Clone)]
 pub struct SessionIdentity {
     /// The id that its claims are made under.
@@ -45,13 +44,11 @@ pub struct SessionIdentity {
     /// The plan file that it works through, where the agent ticks the tasks it chose: tasks with this reference
     /// may be reported done without a claim.
     pub plan: Option<String>,
-    /// What it asked for so far.
     pub requests: Requests,
     /// What it may add to the plan; `None`: nothing.
     pub adds: Option<Adds>,
 }
 
-/// What a session may add to the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adds {
     /// The feature that all of it belongs to, where the run is for one.
@@ -73,9 +70,7 @@ struct Ledger {
     notes: Vec<String>,
     /// How long the notes were, before they were cut.
     noted: usize,
-    /// The tasks that it proposes, where it may.
     proposals: Option<Proposals>,
-    /// The tasks that it added to the plan.
     added: Vec<TaskId>,
     closed: bool,
 }
@@ -96,7 +91,6 @@ impl Requests {
         Self(Arc::new(Mutex::new(ledger)), Arc::default())
     }
 
-    /// What the session proposes; `None` where it may not.
     pub fn proposals(&self) -> Option<Proposals> {
         self.ledger().proposals.clone()
     }
@@ -136,7 +130,6 @@ impl Requests {
         Some(added)
     }
 
-    /// The tasks that it added to the plan.
     pub fn added(&self) -> Vec<TaskId> {
         self.ledger().added.clone()
     }
@@ -175,7 +168,6 @@ impl Requests {
         self.1.notify_one();
     }
 
-    /// Waits until the session should end.
     pub async fn session_to_end(&self) {
         self.1.notified().await;
     }
@@ -186,7 +178,6 @@ impl Requests {
         ledger.notes.len() < NOTES && ledger.noted < NOTES_TEXT
     }
 
-    /// Remembers a note for the report of the session.
     pub fn note(&self, text: &str) {
         let mut ledger = self.ledger();
         ledger.noted = ledger.noted.saturating_add(text.len());
@@ -195,7 +186,6 @@ impl Requests {
         }
     }
 
-    /// What is recorded about a task.
     pub fn of(&self, task: &TaskId) -> Option<RequestedOutcome> {
         let ledger = self.ledger();
         ledger.requests.iter().find(|known| known.task == *task).map(|known| known.outcome.clone())
@@ -251,7 +241,6 @@ impl SessionSocket {
         Ok(Self { folder, path, script, identity, _server: server })
     }
 
-    /// The socket.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -266,17 +255,14 @@ impl SessionSocket {
         &self.script
     }
 
-    /// The identity of the session.
     pub fn identity(&self) -> &SessionIdentity {
         &self.identity
     }
 
-    /// What was asked for.
     pub fn requests(&self) -> &Requests {
         &self.identity.requests
     }
 
-    /// What the session finds in its environment.
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
         let mut all: Vec<(OsString, OsString)> = vec![
             ("RALPH_AGENT_ID".into(), self.identity.agent.as_str().into()),
@@ -320,14 +306,8 @@ async fn answer(
 }
 
 fn write_script(path: &Path, ralph: &Path) -> io::Result<()> {
-    let mut text = b"#!/bin/sh\nexec '".to_vec();
-    for byte in ralph.as_os_str().as_bytes() {
-        match byte {
-            b'\'' => text.extend_from_slice(b"'\\''"),
-            byte => text.push(*byte),
-        }
-    }
-    text.extend_from_slice(b"' task \"$@\"\n");
+    let ralph = shlex::bytes::try_quote(ralph.as_os_str().as_bytes()).map_err(io::Error::other)?;
+    let text = [b"#!/bin/sh\nexec ", &*ralph, b" task \"$@\"\n"].concat();
     let mut file = OpenOptions::new().create_new(true).write(true).mode(0o700).open(path)?;
     file.write_all(&text)
 }

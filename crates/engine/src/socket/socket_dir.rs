@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::entropy::Ids;
+use crate::project::is_folder;
 use crate::untrusted;
 
 /// Paths stay below this many bytes: the system's own limit is 104 or 108, and takes no longer ones.
@@ -17,29 +18,15 @@ const LONGEST: &str = "/00000000/s4294967295/socket";
 /// Holds the folder of a run for as long as the run lives.
 const LOCK: &str = "lock";
 
-/// Why there is no place for sockets.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketDirError {
     /// Something is there that ralph must not trust.
     #[error("{} cannot hold sockets: {why}", path.display())]
-    NotOurs {
-        /// The folder.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// Its path would be too long for a socket.
+    NotOurs { path: PathBuf, why: String },
     #[error("{} is too long: the path of a socket stays below {MAX_PATH} bytes", .0.display())]
     TooLong(PathBuf),
-    /// The system refused.
     #[error("{}: {source}", path.display())]
-    Io {
-        /// What was touched.
-        path: PathBuf,
-        /// What it said.
-        #[source]
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 /// The folder of one run. It is removed when this is dropped.
@@ -85,12 +72,10 @@ impl SocketDir {
         }
     }
 
-    /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The socket for users.
     pub fn control(&self) -> PathBuf {
         self.folder.join("control")
     }
@@ -111,7 +96,6 @@ impl SocketDir {
         Ok(folder)
     }
 
-    /// The folder of a session.
     pub fn session(&self, number: u32) -> PathBuf {
         self.folder.join(format!("s{number}"))
     }
@@ -173,7 +157,6 @@ fn lock_file(path: &Path) -> io::Result<File> {
     untrusted::open_own(path, options.create(true).truncate(false).write(true).mode(0o600))
 }
 
-/// Removes the folders of dead runs, as far as possible.
 fn remove_dead(root: &Path) {
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     for entry in entries {
@@ -181,7 +164,7 @@ fn remove_dead(root: &Path) {
         let bytes = name.as_bytes();
         let ours = bytes.len() == 8 && bytes.iter().all(u8::is_ascii_hexdigit);
         let folder = entry.path();
-        if ours && folder.symlink_metadata().is_ok_and(|found| found.is_dir()) && is_dead(&folder) {
+        if ours && is_folder(&folder) && is_dead(&folder) {
             let _ = std::fs::remove_dir_all(&folder);
         }
     }

@@ -14,11 +14,9 @@ use super::rules::RuleStore;
 use super::table::{Attempts, Durability, State, Table};
 use crate::ports::{Filter, Result, Scope};
 
-/// A store that ends with the process.
 pub type MemoryStore = RuleStore<MemoryTable>;
 
 impl MemoryStore {
-    /// An empty store.
     pub fn new() -> Self {
         Self::over(MemoryTable::default())
     }
@@ -50,7 +48,6 @@ struct Contents {
     questions: Vec<Question>,
 }
 
-/// The rows of a [`MemoryStore`].
 #[derive(Default)]
 pub struct MemoryTable {
     now: Contents,
@@ -112,6 +109,11 @@ impl MemoryTable {
 
 fn count<I>(items: impl Iterator<Item = I>) -> u32 {
     u32::try_from(items.count()).unwrap_or(u32::MAX)
+}
+
+/// Whether a field is as wanted, where anything is.
+fn matches<T: PartialEq>(wanted: &Option<T>, found: &Option<T>) -> bool {
+    wanted.is_none() || wanted == found
 }
 
 fn within(scope: &Scope, task: &Task) -> bool {
@@ -276,23 +278,14 @@ impl Table for MemoryTable {
             } else {
                 filter.statuses.iter().any(|wanted| wanted.admits(task.status, open))
             };
-            let holder = task.claim.as_ref().map(|claim| &claim.agent);
+            let holder = task.claim.as_ref().map(|claim| claim.agent.clone());
             status
-                && filter.assignee.as_ref().is_none_or(|wanted| holder == Some(wanted))
-                && filter
-                    .feature
-                    .as_ref()
-                    .is_none_or(|wanted| task.feature.as_ref() == Some(wanted))
-                && filter.parent.as_ref().is_none_or(|wanted| task.parent.as_ref() == Some(wanted))
-                && filter
-                    .reference
-                    .as_ref()
-                    .is_none_or(|wanted| task.reference.as_ref() == Some(wanted))
-                && filter.spec.as_ref().is_none_or(|wanted| task.spec.as_ref() == Some(wanted))
-                && filter
-                    .category
-                    .as_ref()
-                    .is_none_or(|wanted| task.category.as_ref() == Some(wanted))
+                && matches(&filter.assignee, &holder)
+                && matches(&filter.feature, &task.feature)
+                && matches(&filter.parent, &task.parent)
+                && matches(&filter.reference, &task.reference)
+                && matches(&filter.spec, &task.spec)
+                && matches(&filter.category, &task.category)
         });
         Ok(tasks)
     }

@@ -48,10 +48,8 @@ impl State {
     }
 }
 
-/// Which attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempts<K> {
-    /// Those on a task.
     Of(K),
     /// Those that did not end before this.
     Since(Timestamp),

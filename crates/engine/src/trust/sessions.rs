@@ -22,10 +22,8 @@ pub type FoundCommand = Arc<dyn Fn(&Path) -> Option<String> + Send + Sync>;
 /// The templates that count where no setting names another.
 const TEMPLATES: [&str; 2] = ["PROMPT_build.md", "PROMPT_plan.md"];
 
-/// The deciding files of a run.
 #[derive(Clone)]
 pub struct Deciding {
-    /// The ledger.
     pub trust: Trust,
     /// The worktree that settings, prompts and gates are read from.
     pub home: PathBuf,
@@ -43,7 +41,6 @@ impl fmt::Debug for Deciding {
     }
 }
 
-/// The deciding files when a session began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionWatch {
     places: Vec<(PathBuf, BTreeMap<String, String>)>,
@@ -63,6 +60,15 @@ impl Deciding {
             .collect();
         all.insert(FOUND.to_owned(), Version::of((self.found)(worktree)));
         all
+    }
+
+    fn digests<'a>(
+        &self,
+        worktree: &Path,
+        known: impl Iterator<Item = &'a String>,
+    ) -> BTreeMap<String, String> {
+        let versions = self.versions(worktree, known).into_iter();
+        versions.map(|(name, version)| (name, version.digest())).collect()
     }
 
     /// The files of this run, from the top of a worktree.
@@ -95,11 +101,7 @@ impl Deciding {
                 places.push(self.home.clone());
             }
             let names: Vec<String> = ledger.files.keys().cloned().collect();
-            let digests = |place: PathBuf| {
-                let versions = self.versions(&place, names.iter()).into_iter();
-                let digests = versions.map(|(name, version)| (name, version.digest())).collect();
-                (place, digests)
-            };
+            let digests = |place: PathBuf| (place.clone(), self.digests(&place, names.iter()));
             let places: Vec<_> = places.into_iter().map(digests).collect();
             let written = |(place, digests): &(PathBuf, BTreeMap<String, String>)| {
                 (place.to_string_lossy().into_owned(), digests.clone())
@@ -119,8 +121,7 @@ impl Deciding {
 
     /// The deciding files of a worktree now, for code of a session that runs outside of one.
     pub fn snapshot(&self, worktree: &Path) -> SessionWatch {
-        let versions = self.versions(worktree, std::iter::empty()).into_iter();
-        let digests = versions.map(|(name, version)| (name, version.digest())).collect();
+        let digests = self.digests(worktree, std::iter::empty());
         SessionWatch { places: vec![(worktree.to_owned(), digests)] }
     }
 
@@ -141,7 +142,6 @@ impl Deciding {
         })
     }
 
-    /// Records what the session changed so far: the files that wait for you now.
     pub fn session_wrote(&self, watch: &SessionWatch) -> io::Result<Vec<String>> {
         // Mostly nothing: then the ledger is neither locked nor read.
         let mut changed = Vec::new();

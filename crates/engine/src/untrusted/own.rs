@@ -75,7 +75,6 @@ pub fn other_owner(folder: &Path) -> Option<String> {
     (!may_own).then(named)
 }
 
-/// The name of a user, from the text of [`USERS`].
 fn user_named(users: &str, uid: u32) -> Option<String> {
     let mut lines = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
     let found = lines.find(|fields| fields.get(2).is_some_and(|id| id.parse() == Ok(uid)))?;

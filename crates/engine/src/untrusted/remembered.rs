@@ -12,7 +12,6 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// What a file or a link holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Content {
     File { mode: u32, bytes: Vec<u8> },
@@ -22,7 +21,6 @@ enum Content {
 /// Inode, size, and the times of the last change to content and to metadata, which no program can set.
 type Outside = (u64, i64, [i64; 4]);
 
-/// A file as it was at one moment.
 #[derive(Debug, Clone)]
 pub struct Remembered {
     outside: Outside,
@@ -40,7 +38,6 @@ impl Remembered {
         Some(Self { outside, content })
     }
 
-    /// How many bytes are kept.
     pub fn size(&self) -> u64 {
         match &self.content {
             Some(Content::File { bytes, .. }) => bytes.len() as u64,
@@ -48,7 +45,6 @@ impl Remembered {
         }
     }
 
-    /// Whether it is as it was.
     pub fn is_same(&self, root: &Path, path: &Path) -> bool {
         let Ok((folder, name)) = folder_of(root, path, false) else { return false };
         if outside(&folder, &name) == Some(self.outside) {
@@ -128,7 +124,6 @@ fn outside(folder: &OwnedFd, name: &OsString) -> Option<Outside> {
     Some((found.st_ino, found.st_size, moments))
 }
 
-/// The content; `None` for a file that is larger than `most`.
 fn content(folder: &OwnedFd, name: &OsString, most: u64) -> io::Result<Option<Content>> {
     let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(found.st_mode) {

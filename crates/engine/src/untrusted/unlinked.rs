@@ -9,14 +9,11 @@ use rustix::io::Errno;
 
 use super::{bytes, open_below, open_error, regular};
 
-/// What is at the end of a path.
 #[derive(Debug)]
 pub enum Unlinked {
-    /// A file, and what it says.
     File(Vec<u8>),
     /// A link, here and to there.
     Link(PathBuf, PathBuf),
-    /// A folder, a device or a pipe.
     Other,
 }
 

@@ -7,7 +7,7 @@ use ralph_core::forge::{CheckState, PullState};
 use ralph_core::run::ReviewEnd;
 use ralph_engine::clock::now;
 use ralph_engine::forge::Retry;
-use ralph_engine::ports::{Forge, ForgeError};
+use ralph_engine::ports::ForgeError;
 use ralph_engine::process::Stop;
 use ralph_engine::publishing::{Outlet, PublishRecords, PublishSetup, WatchSetup, Watched};
 use ralph_testkit::github::{Ci, Fault, Speaks, TOKEN};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ralph_core::agent::ProcessEnd;
 use ralph_core::forge::{HostEntry, Words};
 use ralph_engine::forge::{ForgeContext, RemoteForge, Retry};
-use ralph_engine::ports::{Forge, ForgeError, Published, PullRequest};
+use ralph_engine::ports::{ForgeError, Published, PullRequest};
 use ralph_engine::process::{CommandSpec, Stop};
 use ralph_engine::publishing::{Push, PushError, Pushed, RunHook};
 use ralph_testkit::github::{GitHubServer, REPO, Speaks, TOKEN, gh};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ralph_core::forge::{HostEntry, PullState};
-use ralph_engine::ports::{Forge, ForgeError, Published, Survey};
+use ralph_engine::ports::{ForgeError, Published, Survey};
 use ralph_testkit::github::{Fault, GitHubServer, Speaks, TOKEN};
 use serde_json::{Value, json};
 

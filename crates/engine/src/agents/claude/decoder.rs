@@ -6,17 +6,19 @@ use ralph_core::Timestamp;
 use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Usage};
 
 use super::ends::{ApiError, Limits, Outcome, class};
-use super::message::{Brought, By, Message, Part};
+use super::message::{Message, Part, known};
 use super::stream_line::{StreamLine, get, text, totals};
 use crate::agents::Decoder;
-use crate::agents::text::{Tail, head, one_line};
+use crate::agents::text::one_line;
 use crate::agents::unfinished::unfinished;
-use crate::process::LineEffect;
+use crate::process::{LineEffect, Tail};
 
 /// How much of a tool's arguments is shown, in characters.
 const MAX_INPUT: usize = 500;
 /// How much of a tool's result is shown, in bytes.
 const MAX_RESULT: usize = 4 << 10;
+/// How much is kept of what a program prints that prints no events, in bytes.
+const MAX_PRINTED: usize = 256 << 10;
 /// How many refused tools are kept by name.
 const MAX_DENIED: usize = 100;
 /// Most lines of a chatty session, not worth a look: whole blocks follow.
@@ -27,12 +29,10 @@ const LOGIN_RETRIES: u32 = 2;
 /// The model that error messages of the CLI itself name.
 const NO_MODEL: &str = "<synthetic>";
 
-/// The reader. See [`Decoder`].
 #[derive(Debug, Default)]
 pub(super) struct ClaudeDecoder {
     /// The text of messages is not needed.
     unheard: bool,
-    /// Lines that were events.
     events: u64,
     /// Of these, such as this version does not know.
     unknown: u64,
@@ -40,10 +40,9 @@ pub(super) struct ClaudeDecoder {
     strange: u64,
     /// Lines that were neither.
     unreadable: u64,
-    /// Lines that were too long.
     cut: u64,
     /// What was printed, as long as there was no event.
-    printed: Tail,
+    printed: Tail<MAX_PRINTED>,
     message: String,
     model: Option<String>,
     denied: Vec<String>,
@@ -69,14 +68,17 @@ impl Decoder for ClaudeDecoder {
             return self.works();
         }
         if !cut
-            && let Some(brought) = Brought::read(line)
-            && brought.message.model != NO_MODEL
+            && let Some(line) = known(line)
+            && line.error.is_none()
+            && line.message.model() != NO_MODEL
         {
             self.events += 1;
             let heard = self.works();
-            match brought.by {
-                By::Assistant => self.assistant(brought.message, brought.of_subagent, events),
-                By::User => self.tool_ends(brought.message, events),
+            match &*line.kind {
+                "assistant" => {
+                    self.assistant(&line.message, line.parent_tool_use_id.is_some(), events);
+                }
+                _ => self.tool_ends(&line.message, events),
             }
             return heard;
         }
@@ -103,7 +105,6 @@ impl Decoder for ClaudeDecoder {
 }
 
 impl ClaudeDecoder {
-    /// A line of any kind.
     pub(super) fn leniently(
         &mut self,
         line: &[u8],
@@ -146,50 +147,44 @@ impl ClaudeDecoder {
             self.unreadable += 1;
         }
         if self.events == 0 {
-            self.printed.push(line);
+            self.printed.line(line);
             events.push(AgentEvent::Text { text: text.to_owned() });
         }
     }
 
     fn event(&mut self, line: &StreamLine<'_>, events: &mut Vec<AgentEvent>) -> LineEffect {
         let subtype = text(line.subtype).unwrap_or_default();
+        let effect = match (&*line.kind, &*subtype) {
+            ("assistant" | "user" | "stream_event", _) | ("system", "init" | "api_retry") => {
+                self.works()
+            }
+            _ => LineEffect::Going,
+        };
         match (&*line.kind, &*subtype) {
-            ("assistant", _) => {
-                let heard = self.works();
-                match Message::leniently(line) {
-                    // The CLI's own text about an error; the end of the session reports it.
-                    Some(message) if line.error.is_some() || message.model == NO_MODEL => {
-                        self.error = ApiError::of(line);
-                    }
-                    Some(message) => {
-                        self.assistant(message, line.parent_tool_use_id.is_some(), events);
-                    }
-                    None => {}
+            ("assistant", _) => match Message::leniently(line) {
+                // The CLI's own text about an error; the end of the session reports it.
+                Some(message) if line.error.is_some() || message.model() == NO_MODEL => {
+                    self.error = ApiError::of(line);
                 }
-                return heard;
-            }
+                Some(message) => {
+                    self.assistant(&message, line.parent_tool_use_id.is_some(), events);
+                }
+                None => {}
+            },
             ("user", _) => {
-                let heard = self.works();
                 if let Some(message) = Message::leniently(line) {
-                    self.tool_ends(message, events);
+                    self.tool_ends(&message, events);
                 }
-                return heard;
             }
-            ("stream_event", _) => return self.works(),
             ("result", _) => {
                 self.result(line, events);
                 return LineEffect::Result;
             }
-            ("system", "init") => {
-                let heard = self.works();
-                events.push(AgentEvent::Started {
-                    model: text(line.model).map(Cow::into_owned),
-                    version: text(line.claude_code_version).map(Cow::into_owned),
-                });
-                return heard;
-            }
+            ("system", "init") => events.push(AgentEvent::Started {
+                model: text(line.model).map(Cow::into_owned),
+                version: text(line.claude_code_version).map(Cow::into_owned),
+            }),
             ("system", "api_retry") => {
-                let heard = self.works();
                 self.limits.retried = true;
                 events.push(AgentEvent::Retrying {
                     attempt: get(line.attempt).unwrap_or_default(),
@@ -202,7 +197,6 @@ impl ClaudeDecoder {
                     self.over = Some(Outcome::not_logged_in(line));
                     return LineEffect::Over;
                 }
-                return heard;
             }
             ("system", "permission_denied") => {
                 if let Some(tool) = text(line.tool_name) {
@@ -211,26 +205,34 @@ impl ClaudeDecoder {
                 }
             }
             ("rate_limit_event", _) => self.limit(line),
-            // The many notices of the CLI about itself.
-            ("system" | "control_response" | "control_request" | "keep_alive", _) => {}
+            // The many notices of the CLI about itself, and parts of messages.
+            (
+                "system" | "control_response" | "control_request" | "keep_alive" | "stream_event",
+                _,
+            ) => {}
             (kind, _) => {
                 self.unknown += 1;
                 events.push(AgentEvent::Unknown { kind: one_line(kind, 60) });
             }
         }
-        LineEffect::Going
+        effect
     }
 
-    fn assistant(&mut self, message: Message<'_>, of_subagent: bool, events: &mut Vec<AgentEvent>) {
+    fn assistant(
+        &mut self,
+        message: &Message<'_>,
+        of_subagent: bool,
+        events: &mut Vec<AgentEvent>,
+    ) {
         self.error = ApiError::default();
         self.limits.retried = false;
-        let (id, model) = (&*message.id, &*message.model);
+        let (id, model) = (&*message.id(), &*message.model());
         // One message comes as several lines, each with the usage of the whole.
         let is_new = id.is_empty() || self.message != id;
         if is_new {
             self.message.clear();
             self.message.push_str(id);
-            self.since = self.since.plus(message.usage);
+            self.since = self.since.plus(message.usage());
             if !of_subagent && !model.is_empty() && self.model.as_deref() != Some(model) {
                 self.model = Some(model.to_owned());
             }
@@ -244,21 +246,16 @@ impl ClaudeDecoder {
         }
         for part in message.parts() {
             match part {
-                Part::Text(text) => {
-                    events.push(AgentEvent::Text { text: text.text().into_owned() });
-                }
-                Part::Thinking(text) => {
-                    let text = text.text();
-                    if !text.is_empty() {
-                        events.push(AgentEvent::Thinking { text: text.into_owned() });
-                    }
+                Part::Text(text) => events.push(AgentEvent::Text { text: text.into_owned() }),
+                Part::Thinking(text) if !text.is_empty() => {
+                    events.push(AgentEvent::Thinking { text: text.into_owned() });
                 }
                 Part::ToolUse { id, name, input } => events.push(AgentEvent::ToolStarted {
-                    id: id.text().into_owned(),
-                    name: name.text().into_owned(),
-                    input: one_line(&input.text(), MAX_INPUT),
+                    id: id.into_owned(),
+                    name: name.into_owned(),
+                    input: one_line(&input, MAX_INPUT),
                 }),
-                Part::ToolResult { .. } | Part::Other => {}
+                Part::Thinking(_) | Part::ToolResult { .. } | Part::Other => {}
             }
         }
     }
@@ -351,7 +348,7 @@ impl ClaudeDecoder {
 
     /// It ended well and is not who we thought.
     fn without_events(&self) -> (EndClass, String, String) {
-        let text = self.printed.text();
+        let text = String::from_utf8_lossy(self.printed.bytes()).trim().to_owned();
         let (class, sentence) = match text.is_empty() {
             _ if self.strange + self.unknown > 0 => {
                 (EndClass::Malformed, "printed JSON that this agent does not print")
@@ -362,14 +359,14 @@ impl ClaudeDecoder {
         (class, String::new(), sentence.to_owned())
     }
 
-    fn tool_ends(&self, message: Message<'_>, events: &mut Vec<AgentEvent>) {
+    fn tool_ends(&self, message: &Message<'_>, events: &mut Vec<AgentEvent>) {
         if self.unheard {
             return;
         }
         for part in message.parts() {
             if let Part::ToolResult { id, is_error, text } = part {
-                let text = head(&text.beginning(MAX_RESULT), MAX_RESULT).to_owned();
-                let id = id.text().into_owned();
+                let (id, text) =
+                    (id.into_owned(), text[..text.floor_char_boundary(MAX_RESULT)].to_owned());
                 events.push(AgentEvent::ToolEnded { id, is_error, text });
             }
         }

@@ -20,7 +20,6 @@ pub(super) struct ApiError {
 }
 
 impl ApiError {
-    /// The error that a line reports.
     pub(super) fn of(line: &StreamLine<'_>) -> Self {
         let names = [line.error, line.api_error, line.api_error_type];
         let names = names.into_iter().filter_map(|name| text(name).map(Cow::into_owned));
@@ -34,8 +33,7 @@ impl ApiError {
     }
 }
 
-/// The last words of a session.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Outcome {
     is_error: bool,
     subtype: String,
@@ -69,15 +67,12 @@ impl Outcome {
         let names = text(line.error).map(Cow::into_owned).into_iter().collect();
         Self {
             is_error: true,
-            subtype: String::new(),
-            stop_reason: String::new(),
-            terminal_reason: String::new(),
             error: ApiError { names, status: get(line.error_status) },
             text: "API Error: 401, the provider rejected the login or the API key".to_owned(),
+            ..Self::default()
         }
     }
 
-    /// For users: what went wrong.
     pub(super) fn sentence(&self) -> String {
         match self.text.trim() {
             "" => format!("the session ended with {}", self.subtype),
@@ -93,7 +88,6 @@ enum Mark {
     Terminal(&'static str),
     /// The CLI's or the API's name of the error.
     Name(&'static str),
-    /// HTTP statuses from, to.
     Status(u16, u16),
 }
 
@@ -134,7 +128,6 @@ const CLASSES: &[(Mark, EndClass)] = &[
     (Mark::Name("server_error"), EndClass::Overload),
 ];
 
-/// What else the session reported about limits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Limits {
     /// Since the last answer of the model the CLI tried again by itself.

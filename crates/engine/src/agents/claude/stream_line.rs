@@ -1,7 +1,7 @@
 //! The lines that Claude Code prints, as far as ralph reads them; messages in them are in `message`.
 //!
 //! One struct has the fields of every kind of line, each still raw: one pass finds them in any order, skips unknown
-//! fields, and a field of an unexpected type affects only itself.
+//! fields, and a field of an unexpected type affects only itself. Only a message may be read in the same pass.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,13 +10,11 @@ use ralph_core::agent::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::json::Cursor;
 use crate::agents::micro_usd;
 
 /// A field that was not looked into yet.
 pub(super) type Raw<'a> = Option<&'a RawValue>;
 
-/// The value of a field, if it is there and of this type.
 pub(super) fn get<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
     serde_json::from_str(raw?.get()).ok()
 }
@@ -25,112 +23,51 @@ pub(super) fn get<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Option<T> {
 #[derive(Debug, Deserialize)]
 pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
-/// The text of a field.
 pub(super) fn text<'a>(raw: Raw<'a>) -> Option<Cow<'a, str>> {
     get::<Text<'a>>(raw).map(|text| text.0)
 }
 
-/// A line of any kind.
 #[derive(Debug, Deserialize)]
-pub(super) struct StreamLine<'a> {
+pub(super) struct StreamLine<'a, M = Raw<'a>> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
-    #[serde(borrow)]
     pub(super) subtype: Raw<'a>,
     // init
-    #[serde(borrow)]
     pub(super) model: Raw<'a>,
-    #[serde(borrow)]
     pub(super) claude_code_version: Raw<'a>,
     // assistant, user
-    #[serde(borrow)]
-    pub(super) message: Raw<'a>,
-    #[serde(borrow)]
+    pub(super) message: M,
     pub(super) parent_tool_use_id: Raw<'a>,
     // an assistant message that reports an error; api_retry
-    #[serde(borrow)]
     pub(super) error: Raw<'a>,
     // the same, and result
-    #[serde(borrow)]
     pub(super) api_error: Raw<'a>,
-    #[serde(borrow)]
     pub(super) api_error_status: Raw<'a>,
-    #[serde(borrow)]
     pub(super) api_error_type: Raw<'a>,
     // api_retry
-    #[serde(borrow)]
     pub(super) attempt: Raw<'a>,
-    #[serde(borrow)]
     pub(super) retry_delay_ms: Raw<'a>,
-    #[serde(borrow)]
     pub(super) error_status: Raw<'a>,
     // permission_denied
-    #[serde(borrow)]
     pub(super) tool_name: Raw<'a>,
     // rate_limit_event, which puts them one level deeper in some versions
-    #[serde(borrow)]
     pub(super) rate_limit_info: Raw<'a>,
-    #[serde(borrow)]
     pub(super) status: Raw<'a>,
-    #[serde(rename = "resetsAt", borrow)]
+    #[serde(rename = "resetsAt")]
     pub(super) resets_at: Raw<'a>,
     // result
-    #[serde(borrow)]
     pub(super) is_error: Raw<'a>,
-    #[serde(borrow)]
     pub(super) result: Raw<'a>,
-    #[serde(borrow)]
     pub(super) errors: Raw<'a>,
-    #[serde(borrow)]
     pub(super) stop_reason: Raw<'a>,
-    #[serde(borrow)]
     pub(super) terminal_reason: Raw<'a>,
-    #[serde(borrow)]
     pub(super) num_turns: Raw<'a>,
-    #[serde(borrow)]
     pub(super) duration_ms: Raw<'a>,
-    #[serde(borrow)]
     pub(super) total_cost_usd: Raw<'a>,
-    #[serde(borrow)]
     pub(super) usage: Raw<'a>,
-    #[serde(rename = "modelUsage", borrow)]
+    #[serde(rename = "modelUsage")]
     pub(super) model_usage: Raw<'a>,
-    #[serde(borrow)]
     pub(super) permission_denials: Raw<'a>,
-}
-
-impl StreamLine<'_> {
-    /// Every field that is read, of lines of any kind.
-    pub(super) const FIELDS: &'static [&'static str] = &[
-        "type",
-        "subtype",
-        "model",
-        "claude_code_version",
-        "message",
-        "parent_tool_use_id",
-        "error",
-        "api_error",
-        "api_error_status",
-        "api_error_type",
-        "attempt",
-        "retry_delay_ms",
-        "error_status",
-        "tool_name",
-        "rate_limit_info",
-        "status",
-        "resetsAt",
-        "is_error",
-        "result",
-        "errors",
-        "stop_reason",
-        "terminal_reason",
-        "num_turns",
-        "duration_ms",
-        "total_cost_usd",
-        "usage",
-        "modelUsage",
-        "permission_denials",
-    ];
 }
 
 /// Tokens of a request, or of all requests of a result.
@@ -147,34 +84,6 @@ pub(super) struct Tokens {
     output_tokens: u64,
 }
 
-impl Tokens {
-    /// Reads those of a message if they are just as we know them.
-    pub(super) fn known(cursor: &mut Cursor<'_>) -> Option<Self> {
-        let mut read = [None; 4];
-        cursor.object(|cursor, name| {
-            let place = match name {
-                "input_tokens" => &mut read[0],
-                "cache_read_input_tokens" => &mut read[1],
-                "cache_creation_input_tokens" => &mut read[2],
-                "output_tokens" => &mut read[3],
-                "inputTokens"
-                | "cacheReadInputTokens"
-                | "cacheCreationInputTokens"
-                | "outputTokens" => return None,
-                _ => return cursor.value().map(|_| ()),
-            };
-            place.replace(cursor.count()?).is_none().then_some(())
-        })?;
-        let [input, cache_read, cache_creation, output] = read.map(Option::unwrap_or_default);
-        Some(Self {
-            input_tokens: input,
-            cache_read_input_tokens: cache_read,
-            cache_creation_input_tokens: cache_creation,
-            output_tokens: output,
-        })
-    }
-}
-
 impl From<Tokens> for Usage {
     fn from(tokens: Tokens) -> Self {
         let cached =
@@ -187,7 +96,6 @@ impl From<Tokens> for Usage {
     }
 }
 
-/// The tokens of one request.
 pub(super) fn tokens(usage: Raw<'_>) -> Usage {
     get::<Tokens>(usage).unwrap_or_default().into()
 }

@@ -9,36 +9,25 @@ use serde::{Deserialize, Deserializer};
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Step {
-    /// The next session begins.
     Session {},
     /// Words. The last ones of a session are its final text.
     Say {
-        /// The words.
         text: String,
     },
-    /// Thoughts.
     Think {
-        /// The thoughts.
         text: String,
     },
-    /// Writes a file beneath the folder of the session.
     Write {
-        /// Its path there.
         path: String,
-        /// What it holds.
         text: String,
     },
-    /// Runs a program in the folder of the session.
     Run {
         /// The program and its arguments; no shell sees them.
         argv: Vec<String>,
     },
-    /// Commits everything that changed.
     Commit {
-        /// The message.
         message: String,
     },
-    /// Reports usage.
     Usage {
         /// Tokens read.
         #[serde(default)]
@@ -46,41 +35,31 @@ pub enum Step {
         /// Tokens written.
         #[serde(default)]
         output: u64,
-        /// The price.
         usd: Option<f64>,
     },
-    /// Waits.
     Sleep {
-        /// So many milliseconds.
         ms: u64,
     },
-    /// A usage limit is reached; the session ends.
     Limit {
-        /// It ends after so long.
         #[serde(deserialize_with = "duration")]
         reset_in: Duration,
     },
     /// Says nothing any more and does not end.
     Hang {},
-    /// Ends at once.
     Exit {
         /// With this code. Only 0 counts as an end that was meant.
         code: u8,
     },
 }
 
-/// What is wrong with a cassette.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CassetteError {
-    /// A line that is not a step.
     #[error("line {line}: {problem}")]
     Line {
         /// Which, from 1.
         line: usize,
-        /// What is wrong with it.
         problem: String,
     },
-    /// No step at all.
     #[error("it has no steps")]
     Empty,
 }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-/// The file of a cassette.
-pub(super) fn path_of(cassette: &Path) -> PathBuf {
+/// The file that says which session of a cassette comes next.
+pub fn path_of(cassette: &Path) -> PathBuf {
     let mut name = OsString::from(cassette);
     name.push(".cursor");
     PathBuf::from(name)

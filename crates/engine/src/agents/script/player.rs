@@ -27,62 +27,41 @@ const MAX_RESULT: usize = 4 << 10;
 /// How much of a call is reported, in characters.
 const MAX_INPUT: usize = 500;
 
-/// Why nothing can be played.
 #[derive(Debug, thiserror::Error)]
 pub enum PlayError {
-    /// No file was named.
     #[error("the script agent has no cassette to play")]
     NoCassette,
-    /// The file cannot be read.
     #[error("the cassette {} cannot be read: {error}", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         error: io::Error,
     },
-    /// The file is not a cassette.
     #[error("the cassette {} is not valid: {error}", path.display())]
     Malformed {
-        /// The file.
         path: PathBuf,
-        /// Where and why.
         #[source]
         error: CassetteError,
     },
-    /// The place in it cannot be kept.
     #[error("{} cannot be used: {error}", path.display())]
     Cursor {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         error: io::Error,
     },
-    /// Every session was played.
     #[error("the cassette {} has no session left to play (it has {count})", path.display())]
-    AtEnd {
-        /// The file.
-        path: PathBuf,
-        /// How many there are.
-        count: usize,
-    },
-    /// The reader of the output is gone.
+    AtEnd { path: PathBuf, count: usize },
     #[error("the output is closed: {0}")]
     Closed(#[from] io::Error),
 }
 
-/// What to play and where.
 #[derive(Debug, Clone, Copy)]
 pub struct Play<'a> {
-    /// The cassette.
     pub cassette: Option<&'a Path>,
     /// Which session, from 1; `None`: the next one.
     pub session: Option<u32>,
     /// The id of the task, for `{id}`.
     pub task: Option<&'a str>,
-    /// The folder that the session works in.
     pub folder: &'a Path,
 }
 

@@ -15,29 +15,39 @@
 use ralph_core::agent::Usage;
 use serde::{Deserialize, Serialize};
 
-/// A line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(super) enum ScriptEvent {
-    /// A session begins.
     Started {
-        /// The version of ralph.
         version: String,
     },
-    /// Words.
-    Say { text: String },
-    /// Thoughts.
-    Think { text: String },
-    /// A step that does something begins.
-    ToolStarted { id: String, name: String, input: String },
-    /// It has ended.
-    ToolEnded { id: String, is_error: bool, text: String },
+    Say {
+        text: String,
+    },
+    Think {
+        text: String,
+    },
+    ToolStarted {
+        id: String,
+        name: String,
+        input: String,
+    },
+    ToolEnded {
+        id: String,
+        is_error: bool,
+        text: String,
+    },
     /// Usage since the last report.
-    Usage { usage: Usage },
-    /// A limit is reached, until then.
-    Limit { resets_at_ms: i64 },
-    /// There is nothing to play.
-    Refused { why: String },
-    /// The session went to its end.
-    Result { duration_ms: u64 },
+    Usage {
+        usage: Usage,
+    },
+    Limit {
+        resets_at_ms: i64,
+    },
+    Refused {
+        why: String,
+    },
+    Result {
+        duration_ms: u64,
+    },
 }

@@ -13,7 +13,6 @@ use crate::process::spec::CommandSpec;
 /// Where programs are searched without a `PATH`.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// A program, its arguments and its environment.
 pub(super) struct Words {
     pub(super) folder: CString,
     /// Candidate paths of the program, in search order.

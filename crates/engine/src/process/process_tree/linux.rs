@@ -28,9 +28,7 @@ pub(in crate::process) struct ProcessTree {
     subreaper: Option<Subreaper>,
     report: Report,
     mark: Mark,
-    /// The end of the program was reported.
     program_ended: bool,
-    /// The subreaper was killed.
     subreaper_lost: bool,
     gone: bool,
 }
@@ -98,7 +96,6 @@ impl ProcessTree {
         News::SubreaperLost
     }
 
-    /// No process is left.
     pub(in crate::process) fn is_gone(&self) -> bool {
         self.gone
     }

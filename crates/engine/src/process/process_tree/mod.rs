@@ -32,12 +32,10 @@ pub(super) const PIPE: usize = 256 * 1024;
 /// What names a process for good: its pid and when it started.
 pub(super) type ProcessId = (Pid, u64);
 
-/// What happens to a process tree.
 #[derive(Debug)]
 pub(super) enum News {
     /// The program itself has ended; others of its process tree may live.
     ProgramEnded(ExitStatus),
-    /// No process is left.
     AllGone,
     /// The subreaper was killed: from now on ralph has to search for the processes.
     #[cfg(target_os = "linux")]

@@ -76,12 +76,10 @@ impl ProcessTree {
         News::AllGone
     }
 
-    /// No process is left.
     pub(in crate::process) fn is_gone(&self) -> bool {
         self.gone
     }
 
-    /// Asks the program to come to an end.
     pub(in crate::process) fn interrupt(&self) {
         if !self.program_ended {
             // It may have ended this very moment.

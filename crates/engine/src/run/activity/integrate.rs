@@ -15,11 +15,11 @@ use ralph_core::run::{
 };
 use ralph_core::task::{Actor, Status};
 
+use crate::crash;
 use crate::ports::{Candidate, GitError, RunBase, Saved, Store, StoreError, Vcs};
 use crate::project::Project;
 use crate::run::RunError;
 use crate::run::checks::judging_inputs::JudgingInputs;
-use crate::crash;
 use crate::run::holding;
 use crate::run::hooked::Hooked;
 use crate::run::ports::{Answer, Failed, Ports};

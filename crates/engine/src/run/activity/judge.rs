@@ -8,10 +8,10 @@ use std::time::Duration;
 use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Port, VERIFIER};
 
+use crate::crash;
 use crate::ports::{Candidate, Checkout, GitError, RunBase};
 use crate::run::activity::catch_panic;
 use crate::run::checks::command::{GateLocation, Ran, file_name};
-use crate::crash;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::setup::{GateRules, GateSpec};
 use crate::run::slot_state::SlotState;

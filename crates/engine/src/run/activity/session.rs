@@ -18,12 +18,12 @@ use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
 use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
+use crate::crash;
 use crate::ports::{HEARTBEAT, Program, Vcs};
 use crate::process::{LineEffect, Listener, Mark, Stop};
 use crate::quota::RAW_LOG;
 use crate::run::activity::catch_panic;
 use crate::run::clean::CleanFile;
-use crate::crash;
 use crate::run::display::Display;
 use crate::run::plan::SessionLeft;
 use crate::run::ports::{Failed, Ports};

@@ -17,8 +17,8 @@ use ralph_core::run::{
 use ralph_core::task::{Counts, Refusal, Status};
 use ralph_core::{TaskId, Timestamp};
 
-use crate::ports::{Candidate, GitError, StoreError};
 use crate::crash;
+use crate::ports::{Candidate, GitError, StoreError};
 use crate::run::daily_cost::UnattributedCost;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::slot_state::{Failure, SlotState};

@@ -10,9 +10,9 @@ use ralph_core::run::{
 use ralph_core::task::{Actor, Task};
 use ralph_core::{AgentId, TaskId, Timestamp};
 
+use crate::crash;
 use crate::ports::{Filter, Store, StoreError};
 use crate::process::is_alive;
-use crate::crash;
 use crate::run::daily_cost::cost;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::slot_state::SlotState;

@@ -11,10 +11,10 @@ use ralph_core::attempt::prompt::Work;
 use ralph_core::run::{Input, Port, TaskBrief, VerifierReport};
 
 use crate::agents::{PromptBy, SessionSpec};
+use crate::crash;
 use crate::ports::{Candidate, Checkout};
 use crate::run::activity::judge::{blocking, remove_checkout};
 use crate::run::activity::session::Played;
-use crate::crash;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::sandboxed::session_binds;
 use crate::run::setup::AgentProgram;

@@ -8,11 +8,11 @@ use ralph_core::text::Title;
 use ralph_core::{AgentId, TaskId};
 
 use super::{PlanSource, SessionLeft};
+use crate::crash;
 use crate::plan_file::NewBox;
 use crate::ports::{ClaimRequest, Filter, Scope, Store, StoreError};
 use crate::run::activity::session::Job;
 use crate::run::activity::survey::brief;
-use crate::crash;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::setup::Setup;
 use crate::run::slot_state::SlotState;

@@ -30,10 +30,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub struct Bridge {
     port: u16,
     doors: Vec<Door>,
-    unbound: Vec<u16>,
 }
 
-/// One place that is listened at.
 #[derive(Debug)]
 struct Door {
     listener: TcpListener,
@@ -43,18 +41,14 @@ struct Door {
 
 /// Listens on a free port for the proxy, and on each of `ports` for the same port of the machine outside.
 ///
-/// A port that the sandbox may not have (those below 1024, mostly) is left out, see [`Bridge::unbound`].
+/// A port that the sandbox may not have (those below 1024, mostly) is left out: programs reach it through the proxy.
 pub fn listen(ports: &[u16]) -> io::Result<Bridge> {
     let mut doors = vec![];
-    let mut unbound = vec![];
     // The free port comes last: it must not be one of these.
     for &port in ports {
         match bind(Ipv4Addr::LOCALHOST.into(), port) {
             Ok(listener) => doors.push(Door { listener, leads_to: Some(port) }),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                unbound.push(port);
-                continue;
-            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
             Err(error) => {
                 let text = format!("the sandbox cannot listen on port {port}: {error}");
                 return Err(io::Error::new(error.kind(), text));
@@ -68,7 +62,7 @@ pub fn listen(ports: &[u16]) -> io::Result<Bridge> {
     let listener = bind(Ipv4Addr::LOCALHOST.into(), 0)?;
     let port = listener.local_addr()?.port();
     doors.push(Door { listener, leads_to: None });
-    Ok(Bridge { port, doors, unbound })
+    Ok(Bridge { port, doors })
 }
 
 fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
@@ -97,14 +91,8 @@ pub fn variables(port: u16) -> Vec<(&'static str, String)> {
 }
 
 impl Bridge {
-    /// The port of the proxy in the sandbox.
     pub fn port(&self) -> u16 {
         self.port
-    }
-
-    /// The ports that could not be listened on. Programs still reach them through the proxy.
-    pub fn unbound(&self) -> &[u16] {
-        &self.unbound
     }
 
     /// Serves until the process ends; it returns only with an error. It blocks: give it a thread.
@@ -125,7 +113,6 @@ impl Bridge {
     }
 }
 
-/// Accepts all connections on a port.
 async fn attend(
     listener: tokio::net::TcpListener,
     leads_to: Option<u16>,

@@ -11,7 +11,6 @@ const LINE: usize = 4096;
 /// The most bytes behind the last chunk.
 const TRAILER: usize = 16 << 10;
 
-/// Follows a body in chunks that comes in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     state: State,
@@ -61,7 +60,6 @@ impl Chunks {
         Ok(at)
     }
 
-    /// Whether the body has ended.
     pub(super) fn is_over(&self) -> bool {
         self.state == State::Over
     }

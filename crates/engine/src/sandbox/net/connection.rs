@@ -3,7 +3,6 @@
 use std::io;
 use std::time::Duration;
 
-use ralph_core::net::Host;
 use tokio::io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional_with_sizes,
 };
@@ -12,7 +11,7 @@ use tokio::time::timeout;
 
 use super::chunks::Chunks;
 use super::dial::{DialError, dial};
-use super::http::{self, Body, ProxyRequest};
+use super::http::{self, Body, Journey, Language};
 use super::proxy::Shared;
 use super::socks::{self, Code};
 
@@ -25,22 +24,6 @@ const ANSWER: usize = 64 << 10;
 const LEFT_OVER: u64 = 1 << 20;
 const LINGER: Duration = Duration::from_secs(2);
 
-/// Where a client wants to go, and what is sent there first.
-struct Journey {
-    host: Host,
-    port: u16,
-    language: Language,
-}
-
-enum Language {
-    /// A tunnel by HTTP.
-    Connect,
-    /// One HTTP request: its rewritten header, and its body.
-    Forward(Vec<u8>, Body),
-    Socks,
-}
-
-/// The answer to a refused client.
 type Refusal = Vec<u8>;
 
 /// Serves a client to its end. Errors go to the client.
@@ -92,15 +75,7 @@ async fn read_request<S: AsyncRead + AsyncWrite + Unpin>(
             refuse("431 Request Header Fields Too Large", &sentence)
         }
     })?;
-    match http::read(&head) {
-        Ok(ProxyRequest::Tunnel { host, port }) => {
-            Ok(Journey { host, port, language: Language::Connect })
-        }
-        Ok(ProxyRequest::Forward { host, port, head, body }) => {
-            Ok(Journey { host, port, language: Language::Forward(head, body) })
-        }
-        Err(why) => Err(refuse("400 Bad Request", &why.to_string())),
-    }
+    http::read(&head).map_err(|why| refuse("400 Bad Request", &why.to_string()))
 }
 
 async fn read_socks_request<S: AsyncRead + AsyncWrite + Unpin>(
@@ -263,7 +238,6 @@ pub(super) struct Incoming<S> {
     buffer: Vec<u8>,
 }
 
-/// Why there is no head.
 #[derive(Debug)]
 pub(super) enum NoHead {
     TooLong,
@@ -275,7 +249,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Incoming<S> {
         Self { stream, buffer: vec![] }
     }
 
-    /// Waits for more.
     async fn more(&mut self) -> io::Result<()> {
         match self.stream.read_buf(&mut self.buffer).await? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),

@@ -14,7 +14,6 @@ use super::resolver::Resolver;
 /// How many addresses of a host are tried.
 const TRIED: usize = 4;
 
-/// Why there is no connection.
 #[derive(Debug, Error)]
 pub(super) enum DialError {
     #[error(transparent)]
@@ -22,19 +21,9 @@ pub(super) enum DialError {
     #[error("{0} has no address")]
     Unknown(Host),
     #[error("{host} could not be looked up: {source}")]
-    LookUp {
-        host: Host,
-        #[source]
-        source: io::Error,
-    },
+    LookUp { host: Host, source: io::Error },
     #[error("{host}:{port} at {address} did not answer: {source}")]
-    Unreachable {
-        host: Host,
-        port: u16,
-        address: IpAddr,
-        #[source]
-        source: io::Error,
-    },
+    Unreachable { host: Host, port: u16, address: IpAddr, source: io::Error },
 }
 
 /// Connects to a host within `limit`, and as much again for looking it up.

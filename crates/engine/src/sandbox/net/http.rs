@@ -20,25 +20,30 @@ const OURS: [&str; 9] = [
     "upgrade",
 ];
 
-/// What a client wants.
+/// Where a client wants to go, and how.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum ProxyRequest {
-    /// Bytes both ways.
-    Tunnel { host: Host, port: u16 },
-    /// One request; `head` is what the server is to get.
-    Forward { host: Host, port: u16, head: Vec<u8>, body: Body },
+pub(super) struct Journey {
+    pub(super) host: Host,
+    pub(super) port: u16,
+    pub(super) language: Language,
 }
 
-/// How much follows a head.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Language {
+    /// A tunnel by HTTP.
+    Connect,
+    /// One HTTP request: the header that the server is to get, and its body.
+    Forward(Vec<u8>, Body),
+    Socks,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
-    /// So many bytes.
     Bytes(u64),
     /// Chunks, the last of which is empty.
     Chunked,
 }
 
-/// Why a header is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(super) enum Malformed {
     #[error("this is a proxy, but the request is not a proxy request")]
@@ -57,8 +62,7 @@ pub(super) enum Malformed {
     Length,
 }
 
-/// Reads a head, with its empty line.
-pub(super) fn read(head: &[u8]) -> Result<ProxyRequest, Malformed> {
+pub(super) fn read(head: &[u8]) -> Result<Journey, Malformed> {
     let text = head.strip_suffix(END).ok_or(Malformed::RequestLine)?;
     let mut lines = split_lines(text);
     let line = lines.next().and_then(|line| std::str::from_utf8(line).ok());
@@ -79,7 +83,7 @@ pub(super) fn read(head: &[u8]) -> Result<ProxyRequest, Malformed> {
     }
     if method == "CONNECT" {
         let (host, port) = authority(target, None)?;
-        return Ok(ProxyRequest::Tunnel { host, port });
+        return Ok(Journey { host, port, language: Language::Connect });
     }
     if target.starts_with('/') || target == "*" {
         return Err(Malformed::NotForProxies);
@@ -105,7 +109,8 @@ pub(super) fn read(head: &[u8]) -> Result<ProxyRequest, Malformed> {
         }
     }
     head.extend_from_slice(b"\r\n");
-    Ok(ProxyRequest::Forward { host, port, head, body: body_of(text, version)? })
+    let language = Language::Forward(head, body_of(text, version)?);
+    Ok(Journey { host, port, language })
 }
 
 /// The body after a header. Where a server could read another length, the end of its request would be the start
@@ -191,7 +196,6 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// The head that opens a tunnel.
 pub(super) const OPEN: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
 /// An answer of the proxy itself: one sentence.
@@ -210,7 +214,6 @@ pub(super) fn connect_to(port: u16) -> String {
     format!("CONNECT localhost:{port} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n")
 }
 
-/// Whether the head of an answer opens the tunnel.
 pub(super) fn is_open(head: &[u8]) -> bool {
     head.starts_with(b"HTTP/1.1 200 ")
 }
@@ -274,10 +277,10 @@ mod tests {
 
     fn forwarded(head: &str) -> (Host, u16, String) {
         match read(head.as_bytes()).unwrap() {
-            ProxyRequest::Forward { host, port, head, .. } => {
+            Journey { host, port, language: Language::Forward(head, _) } => {
                 (host, port, String::from_utf8(head).unwrap())
             }
-            tunnel @ ProxyRequest::Tunnel { .. } => panic!("{tunnel:?}"),
+            other => panic!("{other:?}"),
         }
     }
 
@@ -291,7 +294,8 @@ mod tests {
             ("[::ffff:10.0.0.1]:80", "10.0.0.1", 80),
         ] {
             let request = read(format!("CONNECT {target} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes());
-            assert_eq!(request, Ok(ProxyRequest::Tunnel { host: host(name), port }), "{target}");
+            let tunnel = Journey { host: host(name), port, language: Language::Connect };
+            assert_eq!(request, Ok(tunnel), "{target}");
         }
     }
 
@@ -385,9 +389,9 @@ mod tests {
             ("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", Err(Malformed::Length)),
         ] {
             let head = format!("POST http://a.example/ HTTP/1.1\r\n{headers}\r\n");
-            let body = read(head.as_bytes()).map(|request| match request {
-                ProxyRequest::Forward { body, .. } => body,
-                tunnel @ ProxyRequest::Tunnel { .. } => panic!("{tunnel:?}"),
+            let body = read(head.as_bytes()).map(|request| match request.language {
+                Language::Forward(_, body) => body,
+                other => panic!("{other:?}"),
             });
             assert_eq!(body, expected, "{headers:?}");
         }
@@ -440,7 +444,7 @@ mod tests {
         fn what_is_forwarded_is_one_head(path in "[!-~]{0,40}", headers in "([A-Za-z: \r\n\t]{0,30}\r\n){0,4}") {
             let head = format!("GET http://a.example/{path} HTTP/1.1\r\n{headers}\r\n");
             let end = end_of_head(head.as_bytes(), 0).unwrap();
-            if let Ok(ProxyRequest::Forward { head, .. }) = read(&head.as_bytes()[..end]) {
+            if let Ok(Journey { language: Language::Forward(head, _), .. }) = read(&head.as_bytes()[..end]) {
                 proptest::prop_assert_eq!(end_of_head(&head, 0), Some(head.len()));
                 let hosts = split_lines(&head).filter(|line| line.to_ascii_lowercase().starts_with(b"host:"));
                 proptest::prop_assert_eq!(hosts.count(), 1);

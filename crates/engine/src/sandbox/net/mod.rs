@@ -35,11 +35,11 @@ pub use resolver::{Addresses, Getent, Resolver};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn fuzz(bytes: &[u8]) {
     match http::read(bytes) {
-        Ok(http::ProxyRequest::Forward { head, .. }) => {
+        Ok(http::Journey { language: http::Language::Forward(head, _), .. }) => {
             assert!(http::end_of_head(&head, 0) == Some(head.len()), "one head, and all of it");
             assert!(!head.is_empty() && !head.starts_with(b"http"), "in the form of a server");
         }
-        Ok(http::ProxyRequest::Tunnel { .. }) => {}
+        Ok(_) => {}
         Err(why) => assert!(why.to_string().len() < 500, "a refusal is a sentence"),
     }
     if let Some(end) = http::end_of_head(bytes, 0) {

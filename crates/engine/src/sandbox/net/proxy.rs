@@ -38,7 +38,6 @@ fn mount_plan(files: Option<u64>) -> usize {
     connections.clamp(16, 4096)
 }
 
-/// How much a client may take.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Bytes of the head of a request.
@@ -71,7 +70,6 @@ pub struct Proxy {
     accepting: AbortHandle,
 }
 
-/// What all connections know.
 pub(super) struct Shared {
     pub(super) rules: Rules,
     pub(super) resolver: Box<dyn Resolver>,
@@ -92,7 +90,6 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// Remembers that something was refused.
     pub(super) fn refused(&self, host: &Host, port: u16, why: &Refused) {
         let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
         refusals.count += 1;
@@ -109,7 +106,6 @@ impl Proxy {
         Self::start_with(rules, socket, resolver, Limits::default())
     }
 
-    /// The same with other limits.
     pub fn start_with(
         rules: Rules,
         socket: &Path,
@@ -137,7 +133,6 @@ impl Proxy {
         self.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner).kept.clone()
     }
 
-    /// How often something was refused, in all.
     pub fn refused(&self) -> u64 {
         self.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner).count
     }

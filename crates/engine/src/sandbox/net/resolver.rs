@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -12,20 +12,17 @@ use ralph_core::agent::ProcessEnd;
 use tokio::sync::Semaphore;
 
 use crate::host::host;
-use crate::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
+use crate::process::{CommandSpec, Mark, Stop, Watch, captured};
 
-/// The program.
 const PROGRAM: &str = "getent";
 /// How long a look-up may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Between asking the program to end and killing it.
 const GRACE: Duration = Duration::from_secs(1);
-/// Look-ups at once: each is a process.
 const AT_ONCE: usize = 8;
 /// The most addresses that are taken from an answer.
 const MOST: usize = 16;
 
-/// The result of a look-up.
 pub type Addresses<'a> = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send + 'a>>;
 
 /// Resolves names. Asked once for each connection; the answer is checked and then dialed, so a later answer
@@ -54,26 +51,16 @@ impl Getent {
 
     async fn ask(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         let _turn = self.turns.acquire().await.map_err(io::Error::other)?;
-        let spec = CommandSpec {
-            program: self.program.clone().into(),
-            args: vec!["ahosts".into(), name.into()],
-            folder: PathBuf::from("/"),
-            env: self.environment.clone(),
-            stdin: vec![],
-        };
-        let watch = Watch {
-            timeout: Some(PATIENCE),
-            silence: None,
-            after_result: None,
-            grace: GRACE,
-            drain: GRACE,
-            line_cap: 4096,
-        };
+        let (args, env) = (["ahosts", name], self.environment.clone());
+        let spec = CommandSpec::new(&self.program, args, Path::new("/"), env);
+        let watch =
+            Watch { grace: GRACE, drain: GRACE, line_cap: 4096, ..Watch::timeout(PATIENCE) };
         let mark = Mark::new(&spec.folder, 0);
-        let mut answers = Answers(vec![]);
-        let ended = supervise(&spec, &watch, &mark, &mut answers, None, Stop::never()).await;
+        let ended = captured(&spec, &watch, &mark, Stop::never()).await;
         match ended.end {
-            ProcessEnd::Exited { code: 0 } => Ok(answers.0),
+            ProcessEnd::Exited { code: 0 } => {
+                Ok(addresses(&String::from_utf8_lossy(&ended.stdout)))
+            }
             // The name is not known.
             ProcessEnd::Exited { code: 2 } => Ok(vec![]),
             ProcessEnd::NotStarted { error } => Err(io::Error::other(error)),
@@ -90,20 +77,14 @@ impl Resolver for Getent {
 }
 
 /// The first word of each line, each address once. A sandbox may reach no address with a zone (`fe80::1%eth0`).
-struct Answers(Vec<IpAddr>);
-
-impl Listener for Answers {
-    fn stdout(&mut self, line: &[u8], _cut: bool) -> LineEffect {
-        let word = std::str::from_utf8(line).unwrap_or_default().split_whitespace().next();
-        let address = word.and_then(|word| word.parse::<IpAddr>().ok());
-        if let Some(address) = address
-            && self.0.len() < MOST
-            && !self.0.contains(&address)
-        {
-            self.0.push(address);
+fn addresses(printed: &str) -> Vec<IpAddr> {
+    let mut found = Vec::new();
+    for address in printed.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()) {
+        if found.len() < MOST && !found.contains(&address) {
+            found.push(address);
         }
-        LineEffect::Going
     }
+    found
 }
 
 #[cfg(test)]
@@ -112,20 +93,10 @@ mod tests {
 
     #[test]
     fn the_answer_of_the_program_is_read() {
-        let mut answers = Answers(vec![]);
-        for line in [
-            "2606:4700::1111 STREAM one.example",
-            "2606:4700::1111 DGRAM  ",
-            "1.1.1.1         STREAM ",
-            "fe80::1%eth0    STREAM ",
-            "",
-            "garbage",
-        ] {
-            answers.stdout(line.as_bytes(), false);
-        }
-        answers.stdout(b"\xff\xfe", false);
+        let printed = "2606:4700::1111 STREAM one.example\n2606:4700::1111 DGRAM  \n\
+                       1.1.1.1         STREAM \nfe80::1%eth0    STREAM \n\ngarbage\n\u{fffd}\n";
         let expected: [IpAddr; 2] =
             ["2606:4700::1111".parse().unwrap(), "1.1.1.1".parse().unwrap()];
-        assert_eq!(answers.0, expected);
+        assert_eq!(addresses(printed), expected);
     }
 }

@@ -15,7 +15,6 @@ pub(super) const COME_IN: [u8; 2] = [VERSION, NO_LOGIN];
 /// The command to connect.
 pub(super) const CONNECT: u8 = 1;
 
-/// The codes of the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Code {
@@ -28,7 +27,6 @@ pub(super) enum Code {
     UnknownAddress = 8,
 }
 
-/// An answer. Its address field is unused.
 pub(super) fn answer(code: Code) -> [u8; 10] {
     [VERSION, code as u8, 0, 1, 0, 0, 0, 0, 0, 0]
 }

@@ -130,9 +130,10 @@ impl<T: Table> Change<'_, T> {
     pub(super) fn done(&mut self, id: &TaskId, result: Option<&str>) -> Result<()> {
         let (key, task) = self.held(id, Status::Done)?;
         // Parts may have been added since it was claimed.
-        let parts = if task.neighbors.children > 0 { self.table.children(key)? } else { vec![] };
-        let left: Vec<TaskId> =
-            parts.into_iter().filter(|part| part.2 != Status::Done).map(|part| part.1).collect();
+        let left = match task.neighbors.children {
+            0 => vec![],
+            _ => self.parts(key, |status| status != Status::Done)?,
+        };
         if !left.is_empty() {
             return Err(Refusal::HasUnfinishedParts { id: task.id, children: left }.into());
         }
@@ -178,9 +179,7 @@ impl<T: Table> Change<'_, T> {
             return Ok(());
         }
         self.may_become(&task, Status::Pending)?;
-        let failed = self.table.children(key)?;
-        let failed: Vec<TaskId> =
-            failed.into_iter().filter(|c| c.2 == Status::Failed).map(|c| c.1).collect();
+        let failed = self.parts(key, |status| status == Status::Failed)?;
         if !failed.is_empty() {
             return Err(Refusal::FailedParts { id: task.id, children: failed }.into());
         }
@@ -188,12 +187,17 @@ impl<T: Table> Change<'_, T> {
         to.retry_count = 0;
         to.reason = None;
         self.settle(key, &task, &to)?;
+        self.forget_verdict(key, &task)?;
+        self.log(key, LogKind::Reset, "")
+    }
+
+    /// Neither the verdict nor the questions of an attempt count for the next one.
+    fn forget_verdict(&mut self, key: T::Key, task: &Task) -> Result<()> {
         if task.verification_status.is_some() {
             let task = Task { verification_status: None, ..self.table.load(key)? };
             self.table.save(key, &task)?;
         }
-        self.withdraw_questions(key)?;
-        self.log(key, LogKind::Reset, "")
+        self.withdraw_questions(key)
     }
 
     pub(super) fn reopen(&mut self, id: &TaskId, reason: &str) -> Result<()> {
@@ -207,10 +211,8 @@ impl<T: Table> Change<'_, T> {
             }
             .into());
         }
-        let parts = if task.neighbors.children > 0 { self.table.children(key)? } else { vec![] };
-        let like: Vec<TaskId> =
-            parts.into_iter().filter(|part| part.2 == status).map(|part| part.1).collect();
         if task.neighbors.children > 0 {
+            let like = self.parts(key, |part| part == status)?;
             // It follows its parts, so it cannot be open while they are not.
             return Err(match status {
                 Status::Done => Refusal::DoneParts { id, children: like },
@@ -218,21 +220,11 @@ impl<T: Table> Change<'_, T> {
             }
             .into());
         }
-        let to = State {
-            status: Status::Pending,
-            claim: None,
-            retry_count: 0,
-            reason: None,
-            // It is that of work which no longer counts; the attempts keep their commits.
-            result: None,
-            done_at: None,
-        };
+        // The result is that of work which no longer counts; the attempts keep their commits.
+        let pending = State::moved(&task, Status::Pending);
+        let to = State { retry_count: 0, reason: None, result: None, done_at: None, ..pending };
         self.table.set_state(key, status, &to, self.now)?;
-        if task.verification_status.is_some() {
-            let task = Task { verification_status: None, ..self.table.load(key)? };
-            self.table.save(key, &task)?;
-        }
-        self.withdraw_questions(key)?;
+        self.forget_verdict(key, &task)?;
         self.log(key, LogKind::Reset, &format!("reopened, was {status}"))?;
         if !reason.is_empty() {
             // A note: the next session reads those.

@@ -117,7 +117,6 @@ impl<T: Table> Change<'_, T> {
         }
     }
 
-    /// Puts a task below another one, or at the top.
     fn move_below(&mut self, key: T::Key, id: &TaskId, parent: Option<&TaskId>) -> Result<()> {
         let to = match parent {
             None => None,
@@ -149,13 +148,19 @@ impl<T: Table> Change<'_, T> {
         }
         let (blocker_key, blocking) = self.find(blocker)?;
         self.refuse_cycle(blocker_key, key)?;
-        if self.table.link(key, blocker_key)? && !satisfies(blocking.status) {
-            self.table.count_blockers(key, 1)?;
-        }
-        Ok(())
+        self.link(key, blocker_key, blocking.status).map(drop)
     }
 
-    fn drop_blocker(&mut self, key: T::Key, blocker: &TaskId) -> Result<bool> {
+    /// Links a blocker and counts it. `false` when it was linked already.
+    pub(super) fn link(&mut self, key: T::Key, blocker: T::Key, status: Status) -> Result<bool> {
+        let is_new = self.table.link(key, blocker)?;
+        if is_new && !satisfies(status) {
+            self.table.count_blockers(key, 1)?;
+        }
+        Ok(is_new)
+    }
+
+    pub(super) fn drop_blocker(&mut self, key: T::Key, blocker: &TaskId) -> Result<bool> {
         let (blocker_key, blocking) = self.find(blocker)?;
         let was_linked = self.table.unlink(key, blocker_key)?;
         if was_linked && !satisfies(blocking.status) {
@@ -224,12 +229,8 @@ impl<T: Table> Change<'_, T> {
         for task in &tasks {
             let key = super::known(self.table, &task.id)?;
             if task.neighbors.children > 0 {
-                let children = self.table.children(key)?;
-                let left: Vec<TaskId> = children
-                    .into_iter()
-                    .filter(|(_, id, status)| *status != Status::Done && !chosen.contains(id))
-                    .map(|child| child.1)
-                    .collect();
+                let mut left = self.parts(key, |status| status != Status::Done)?;
+                left.retain(|id| !chosen.contains(id));
                 if !left.is_empty() {
                     let id = task.id.clone();
                     return Err(Refusal::HasUnfinishedParts { id, children: left }.into());

@@ -26,7 +26,6 @@ use crate::ports::{
     SyncReport,
 };
 
-/// A table under the rules.
 pub struct RuleStore<T>(T);
 
 /// One change under way: the table, who makes it and when.
@@ -49,27 +48,17 @@ impl<T: Table> RuleStore<T> {
         now: Timestamp,
         work: impl FnOnce(&mut Change<'_, T>) -> Result<R>,
     ) -> Result<R> {
-        self.0.begin(durability)?;
-        let done = work(&mut Change { table: &mut self.0, by, now }).and_then(|value| {
-            self.0.commit()?;
-            Ok(value)
-        });
-        if done.is_err() {
-            self.0.rollback();
-        }
-        done
+        self.transaction(durability, |table| work(&mut Change { table, by, now }))
     }
 
-    /// Stores the verdict of the verifier with the task, too.
-    fn note_verdict(&mut self, key: T::Key, evidence: &Evidence) -> Result<()> {
-        if evidence.judge != VERIFIER {
-            return Ok(());
-        }
-        let mut task = self.0.load(key)?;
-        let status = if evidence.verdict == Verdict::Pass { "passed" } else { "failed" };
-        task.verification_status = Some(status.to_owned());
-        task.updated_at = evidence.at;
-        self.0.save(key, &task)
+    fn transaction<R>(
+        &mut self,
+        durability: Durability,
+        work: impl FnOnce(&mut T) -> Result<R>,
+    ) -> Result<R> {
+        self.0.begin(durability)?;
+        let done = work(&mut self.0).and_then(|value| self.0.commit().map(|()| value));
+        done.inspect_err(|_| self.0.rollback())
     }
 
     fn known(&mut self, id: &TaskId) -> Result<T::Key> {
@@ -89,6 +78,11 @@ impl<T: Table> Change<'_, T> {
 
     fn log(&mut self, key: T::Key, kind: ralph_core::records::LogKind, text: &str) -> Result<()> {
         self.table.write_log(key, self.now, self.by.name(), kind, text)
+    }
+
+    fn parts(&mut self, key: T::Key, wanted: impl Fn(Status) -> bool) -> Result<Vec<TaskId>> {
+        let parts = self.table.children(key)?.into_iter();
+        Ok(parts.filter(|(_, _, status)| wanted(*status)).map(|(_, id, _)| id).collect())
     }
 
     /// Writes a task's new state, then lets its parents follow.
@@ -313,19 +307,14 @@ impl<T: Table> Store for RuleStore<T> {
     }
 
     fn begin_attempt(&mut self, attempt: &Attempt) -> Result<()> {
-        let by = Actor::Agent(attempt.agent.clone(), Some(attempt.generation));
-        self.change(Durability::Process, &by, attempt.started_at, |c| {
-            let key = known(c.table, &attempt.task)?;
-            c.table.insert_attempt(key, attempt)
+        self.transaction(Durability::Process, |table| {
+            let key = known(table, &attempt.task)?;
+            table.insert_attempt(key, attempt)
         })
     }
 
     fn end_attempt(&mut self, id: &AttemptId, end: &AttemptEnd) -> Result<()> {
-        self.0.begin(Durability::Power)?;
-        self.0
-            .end_attempt(id, end)
-            .and_then(|()| self.0.commit())
-            .inspect_err(|_| self.0.rollback())
+        self.transaction(Durability::Power, |table| table.end_attempt(id, end))
     }
 
     fn attempts(&mut self, id: &TaskId) -> Result<Vec<Attempt>> {
@@ -338,12 +327,19 @@ impl<T: Table> Store for RuleStore<T> {
     }
 
     fn add_evidence(&mut self, evidence: &Evidence) -> Result<()> {
-        self.0.begin(Durability::Power)?;
-        let key = known(&mut self.0, &evidence.task);
-        key.and_then(|key| self.0.insert_evidence(key, evidence).map(|()| key))
-            .and_then(|key| self.note_verdict(key, evidence))
-            .and_then(|()| self.0.commit())
-            .inspect_err(|_| self.0.rollback())
+        self.transaction(Durability::Power, |table| {
+            let key = known(table, &evidence.task)?;
+            table.insert_evidence(key, evidence)?;
+            if evidence.judge != VERIFIER {
+                return Ok(());
+            }
+            // The task itself has the verdict of the verifier, too.
+            let mut task = table.load(key)?;
+            let status = if evidence.verdict == Verdict::Pass { "passed" } else { "failed" };
+            task.verification_status = Some(status.to_owned());
+            task.updated_at = evidence.at;
+            table.save(key, &task)
+        })
     }
 
     fn evidence(&mut self, id: &TaskId) -> Result<Vec<Evidence>> {
@@ -379,13 +375,10 @@ impl<T: Table> Store for RuleStore<T> {
 
     fn add_feature(&mut self, id: FeatureId, name: &FeatureName, now: Timestamp) -> Result<()> {
         let feature = Feature { id, name: name.clone(), created_at: now };
-        self.0.begin(Durability::Process)?;
-        let inserted = self.0.insert_feature(&feature);
-        let checked = inserted.and_then(|new| match new {
-            true => self.0.commit(),
+        self.transaction(Durability::Process, |table| match table.insert_feature(&feature)? {
+            true => Ok(()),
             false => Err(Refusal::FeatureExists { name: name.clone() }.into()),
-        });
-        checked.inspect_err(|_| self.0.rollback())
+        })
     }
 
     fn features(&mut self) -> Result<Vec<Feature>> {
@@ -408,11 +401,7 @@ impl<T: Table> Store for RuleStore<T> {
         liveness: Option<&Liveness>,
         now: Timestamp,
     ) -> Result<()> {
-        self.0.begin(Durability::Process)?;
-        self.0
-            .put_agent(id, liveness, now)
-            .and_then(|()| self.0.commit())
-            .inspect_err(|_| self.0.rollback())
+        self.transaction(Durability::Process, |table| table.put_agent(id, liveness, now))
     }
 
     fn agents(&mut self) -> Result<Vec<AgentRecord>> {
@@ -433,7 +422,6 @@ impl<T: Table> Store for RuleStore<T> {
     }
 }
 
-/// A refusal that names the line of a plan.
 fn at_line(line: usize, refusal: Refusal) -> StoreError {
     StoreError::Plan { line, refusal }
 }

@@ -16,12 +16,7 @@ use super::editing::apply_fields;
 use super::{Change, State, Table, at_line};
 use crate::ports::{DeleteWhich, Result, StoreError, SyncMode, SyncReport};
 
-/// The tasks that were here before.
-struct Existing<K> {
-    tasks: HashMap<TaskId, (K, Task)>,
-    /// Whether these are all, or only those that the plan names.
-    all: bool,
-}
+type Existing<K> = HashMap<TaskId, (K, Task)>;
 
 /// What an edge of the plan leads to: another line, or a task that only the store has.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,25 +44,23 @@ impl<K> SyncRow<'_, K> {
     }
 }
 
-/// What happened to a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// Done before: untouched.
     Skipped,
     /// New; its unfinished blockers are counted already.
     New,
-    /// Deleted before, and recreated.
     Revived,
     /// Here before, and whether a field changed.
-    Kept { changed: bool },
+    Kept {
+        changed: bool,
+    },
 }
 
-/// A line and its row.
 type Written<K> = (K, Fate);
 
 /// What the edges of a plan came to.
 struct Edges<K> {
-    /// Whether one was not there before.
     added: bool,
     /// Tasks put below a closed parent, and the refusal if they are not done in the end.
     below_closed: Vec<(K, StoreError)>,
@@ -87,7 +80,7 @@ impl<T: Table> Change<'_, T> {
         let mut report = SyncReport::default();
         let mut families = HashSet::new();
         if mode == SyncMode::ReplaceSpecs {
-            report.deleted = self.delete_unnamed(plan, &in_plan, &existing, &mut families)?;
+            report.deleted = self.delete_unnamed(plan, &in_plan, &mut families)?;
         }
         for (line, (key, fate)) in lines.iter().zip(&written) {
             match fate {
@@ -95,17 +88,12 @@ impl<T: Table> Change<'_, T> {
                     report.skipped_done += 1;
                     continue;
                 }
-                Fate::New => {
-                    self.finish_imported(*key, line)?;
-                    self.hold_imported(*key, line)?;
-                    report.inserted += 1;
-                }
-                Fate::Revived => {
+                Fate::New | Fate::Revived => {
                     self.finish_imported(*key, line)?;
                     self.hold_imported(*key, line)?;
                     report.inserted += 1;
                     // A part that failed under its old self has failed under the new one.
-                    families.insert(*key);
+                    families.extend((*fate == Fate::Revived).then_some(*key));
                 }
                 Fate::Kept { changed } => {
                     let finished = self.finish_imported(*key, line)?;
@@ -152,8 +140,7 @@ impl<T: Table> Change<'_, T> {
         // Looking up a task costs about as much as reading four in a row.
         if plan.len() * 4 >= self.table.size()? {
             let tasks = self.table.everything()?.into_iter();
-            let tasks = tasks.map(|(key, task)| (task.id.clone(), (key, task))).collect();
-            return Ok(Existing { tasks, all: true });
+            return Ok(tasks.map(|(key, task)| (task.id.clone(), (key, task))).collect());
         }
         let mut tasks = HashMap::new();
         for line in plan {
@@ -167,7 +154,7 @@ impl<T: Table> Change<'_, T> {
                 }
             }
         }
-        Ok(Existing { tasks, all: false })
+        Ok(tasks)
     }
 
     /// Finds out what each line was, what it becomes and where its edges lead.
@@ -179,7 +166,7 @@ impl<T: Table> Change<'_, T> {
     ) -> Result<Vec<SyncRow<'p, T::Key>>> {
         // A plan may call a task done; if it has parts, they decide. A task that is already done cannot become
         // a part: its line is skipped.
-        let was_done = |id| existing.tasks.get(id).is_some_and(|row| row.1.status == Status::Done);
+        let was_done = |id| existing.get(id).is_some_and(|row| row.1.status == Status::Done);
         let parent_of = |line: &'p PlanTask| line.fields.parent.as_ref()?.as_ref();
         let parents: HashSet<&TaskId> = plan
             .iter()
@@ -193,11 +180,13 @@ impl<T: Table> Change<'_, T> {
                 let refusal = Refusal::UnknownFeature { name: name.clone() };
                 return Err(at_line(line.line, refusal));
             }
-            let before = existing.tasks.get(&line.id);
+            let before = existing.get(&line.id);
             let status = match before {
                 Some((_, task)) if task.status != Status::Deleted => task.status,
                 _ if line.done.is_none() || parents.contains(&line.id) => Status::Pending,
-                Some((key, _)) if self.has_unfinished_parts(*key)? => Status::Pending,
+                Some((key, _)) if !self.parts(*key, |part| part != Status::Done)?.is_empty() => {
+                    Status::Pending
+                }
                 _ => Status::Done,
             };
             let find = |id: &TaskId| target_of(line, id, in_plan, existing);
@@ -213,10 +202,6 @@ impl<T: Table> Change<'_, T> {
             lines.push(SyncRow { plan: line, before, status, blockers });
         }
         Ok(lines)
-    }
-
-    fn has_unfinished_parts(&mut self, key: T::Key) -> Result<bool> {
-        Ok(self.table.children(key)?.iter().any(|part| part.2 != Status::Done))
     }
 
     fn write_rows(&mut self, lines: &[SyncRow<'_, T::Key>]) -> Result<Vec<Written<T::Key>>> {
@@ -246,7 +231,6 @@ impl<T: Table> Change<'_, T> {
         Ok(written)
     }
 
-    /// The task that a line makes.
     fn planned(&self, line: &SyncRow<'_, T::Key>) -> Task {
         let mut task = Task::new(line.plan.id.clone(), line.plan.title.clone(), self.now);
         apply_fields(&mut task, &line.plan.fields);
@@ -319,12 +303,7 @@ impl<T: Table> Change<'_, T> {
     ) -> Result<bool> {
         let mut added = false;
         for (blocker, status) in blockers {
-            if self.table.link(key, blocker)? {
-                added = true;
-                if !satisfies(status) {
-                    self.table.count_blockers(key, 1)?;
-                }
-            }
+            added |= self.link(key, blocker, status)?;
         }
         Ok(added)
     }
@@ -336,13 +315,7 @@ impl<T: Table> Change<'_, T> {
         };
         let mut dropped = false;
         for gone in before.deps.iter().filter(|id| !deps.contains(id)) {
-            let (blocker, task) = self.find(gone)?;
-            if self.table.unlink(key, blocker)? {
-                dropped = true;
-                if !satisfies(task.status) {
-                    self.table.count_blockers(key, -1)?;
-                }
-            }
+            dropped |= self.drop_blocker(key, gone)?;
         }
         Ok(dropped)
     }
@@ -436,23 +409,13 @@ impl<T: Table> Change<'_, T> {
         &mut self,
         plan: &[PlanTask],
         in_plan: &HashMap<&TaskId, usize>,
-        existing: &Existing<T::Key>,
         families: &mut HashSet<T::Key>,
     ) -> Result<usize> {
         let specs: BTreeSet<&String> =
             plan.iter().filter_map(|line| line.fields.spec.as_ref()?.as_ref()).collect();
-        let mut gone = BTreeSet::new();
-        if existing.all {
-            let of_specs = existing.tasks.values().filter(|(_, task)| {
-                task.spec.as_ref().is_some_and(|spec| specs.contains(spec))
-                    && task.status.allows(Status::Deleted)
-                    && !in_plan.contains_key(&task.id)
-            });
-            gone.extend(of_specs.map(|(key, _)| *key));
-        } else {
-            let of_specs = self.table.of_specs(&specs)?.into_iter();
-            gone.extend(of_specs.filter(|(_, id)| !in_plan.contains_key(id)).map(|found| found.0));
-        }
+        let of_specs = self.table.of_specs(&specs)?.into_iter();
+        let gone: Vec<T::Key> =
+            of_specs.filter(|(_, id)| !in_plan.contains_key(id)).map(|found| found.0).collect();
         for key in &gone {
             let task = self.table.load(*key)?;
             let to = State::moved(&task, Status::Deleted);
@@ -516,7 +479,7 @@ fn target_of<K: Copy>(
     if let Some(index) = in_plan.get(id) {
         return Ok(Target::Line(*index));
     }
-    match existing.tasks.get(id) {
+    match existing.get(id) {
         Some((key, task)) => Ok(Target::Store(*key, task.status)),
         None => Err(at_line(line.line, Refusal::Unknown { id: id.clone() })),
     }

@@ -7,7 +7,6 @@ use rusqlite::{Error, ErrorCode};
 
 use crate::ports::StoreError;
 
-/// Names a failure of SQLite on the file at `path`.
 pub(super) fn named(path: &Path, waited: Duration, error: &Error) -> StoreError {
     let path = path.to_owned();
     let detail = match error {

@@ -70,7 +70,6 @@ pub(super) fn check_schema(path: &Path, connection: &Connection, version: i64) -
     }
 }
 
-/// A new database in memory after so many migrations.
 fn migrated(count: usize) -> rusqlite::Result<Connection> {
     let fresh = Connection::open_in_memory()?;
     fresh.execute_batch(&MIGRATIONS.iter().take(count).copied().collect::<String>())?;
@@ -83,7 +82,6 @@ const END: &str = "\n--\n";
 /// A table, an index, or what does not belong there.
 #[derive(Debug, PartialEq, Eq)]
 struct Entry {
-    /// Its kind and name.
     name: String,
     table: String,
     sql: Option<String>,

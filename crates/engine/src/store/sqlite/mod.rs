@@ -17,7 +17,6 @@ pub use table::SqliteTable;
 use super::rules::RuleStore;
 use crate::ports::Result;
 
-/// A store in a file.
 pub type SqliteStore = RuleStore<SqliteTable>;
 
 impl SqliteStore {

@@ -40,7 +40,6 @@ pub fn on_wait(report: fn()) {
     let _ = ON_WAIT.set(report);
 }
 
-/// How long the last write waited for other processes.
 pub(super) fn waited() -> Duration {
     WAITING.get().map_or(Duration::ZERO, |(since, _)| since.elapsed())
 }
@@ -140,9 +139,7 @@ impl Guard {
             }
         }
     }
-}
 
-impl Guard {
     /// Whether no other process writes; then none can start before this one is dropped.
     pub(super) fn is_alone(&self) -> bool {
         self.0.try_lock().is_ok()
@@ -181,34 +178,32 @@ pub(super) fn writer(path: &Path) -> Result<Opened> {
     Ok(Opened { connection, guard: Some(guard) })
 }
 
-/// Opens for reading; `None` when there is no database.
 pub(super) fn reader(path: &Path) -> Result<Option<Opened>> {
+    match existing(path)? {
+        Some((opened, version)) if version < VERSION => {
+            drop(opened);
+            writer(path).map(Some)
+        }
+        found => Ok(found.map(|(opened, _)| opened)),
+    }
+}
+
+/// The database and the version of its schema.
+fn existing(path: &Path) -> Result<Option<(Opened, i64)>> {
     check_files(path)?;
     if !path.exists() {
         return Ok(None);
     }
     let connection = connect(path)?;
-    match identify(path, &connection)? {
-        None => Ok(None),
-        Some(version) if version < VERSION => {
-            drop(connection);
-            writer(path).map(Some)
-        }
-        Some(_) => Ok(Some(Opened { connection, guard: None })),
-    }
+    let version = identify(path, &connection)?;
+    Ok(version.map(|version| (Opened { connection, guard: None }, version)))
 }
 
 /// Opens for reading without waiting; from now on this thread waits for no other process. `None` when there is no
 /// database of this version.
 pub(super) fn glance(path: &Path) -> Result<Option<Opened>> {
     PATIENT.set(false);
-    check_files(path)?;
-    if !path.exists() {
-        return Ok(None);
-    }
-    let connection = connect(path)?;
-    let is_current = identify(path, &connection)? == Some(VERSION);
-    Ok(is_current.then_some(Opened { connection, guard: None }))
+    Ok(existing(path)?.filter(|(_, version)| *version == VERSION).map(|(opened, _)| opened))
 }
 
 fn connect(path: &Path) -> Result<Connection> {

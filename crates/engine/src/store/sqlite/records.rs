@@ -21,6 +21,10 @@ fn all<R>(
     connection.prepare_cached(text)?.query_map(values, read)?.collect()
 }
 
+fn run(connection: &Connection, text: &str, values: impl rusqlite::Params) -> Sql<()> {
+    connection.prepare_cached(text)?.execute(values).map(drop)
+}
+
 fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -38,12 +42,11 @@ pub(super) fn log(connection: &Connection, task: i64) -> Sql<Vec<LogEntry>> {
 }
 
 pub(super) fn insert_attempt(connection: &Connection, task: i64, attempt: &Attempt) -> Sql<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO attempts (id, task, run, agent, generation, model, sandbox, started_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        )?
-        .execute(params![
+    run(
+        connection,
+        "INSERT INTO attempts (id, task, run, agent, generation, model, sandbox, started_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        params![
             attempt.id.as_str(),
             task,
             attempt.run.as_ref().map(RunId::as_str),
@@ -52,19 +55,18 @@ pub(super) fn insert_attempt(connection: &Connection, task: i64, attempt: &Attem
             attempt.model,
             attempt.sandbox,
             attempt.started_at.as_millis(),
-        ])
-        .map(drop)
+        ],
+    )
 }
 
 pub(super) fn end_attempt(connection: &Connection, id: &AttemptId, end: &AttemptEnd) -> Sql<()> {
-    connection
-        .prepare_cached(
-            "UPDATE attempts SET ended_at = ?2, outcome = ?3, detail = ?4, commit_id = ?5,
-               input_tokens = ?6, output_tokens = ?7, cost_micro_usd = ?8, changed = ?9,
-               said = ?10, fingerprint = ?11
-              WHERE id = ?1 AND ended_at IS NULL",
-        )?
-        .execute(params![
+    run(
+        connection,
+        "UPDATE attempts SET ended_at = ?2, outcome = ?3, detail = ?4, commit_id = ?5,
+           input_tokens = ?6, output_tokens = ?7, cost_micro_usd = ?8, changed = ?9,
+           said = ?10, fingerprint = ?11
+          WHERE id = ?1 AND ended_at IS NULL",
+        params![
             id.as_str(),
             end.at.as_millis(),
             end.outcome,
@@ -76,8 +78,8 @@ pub(super) fn end_attempt(connection: &Connection, id: &AttemptId, end: &Attempt
             end.changed.to_text(),
             end.last_message,
             end.fingerprint,
-        ])
-        .map(drop)
+        ],
+    )
 }
 
 pub(super) fn attempts(connection: &Connection, of: Attempts<i64>) -> Sql<Vec<Attempt>> {
@@ -125,12 +127,11 @@ pub(super) fn attempts(connection: &Connection, of: Attempts<i64>) -> Sql<Vec<At
 }
 
 pub(super) fn insert_evidence(connection: &Connection, task: i64, evidence: &Evidence) -> Sql<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO evidence (task, attempt, tree, judge, verdict, exit_code, duration_ms,
-               digest, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )?
-        .execute(params![
+    run(
+        connection,
+        "INSERT INTO evidence (task, attempt, tree, judge, verdict, exit_code, duration_ms,
+           digest, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        params![
             task,
             evidence.attempt.as_ref().map(AttemptId::as_str),
             evidence.tree,
@@ -140,8 +141,8 @@ pub(super) fn insert_evidence(connection: &Connection, task: i64, evidence: &Evi
             stored(evidence.duration_ms),
             evidence.digest,
             evidence.at.as_millis(),
-        ])
-        .map(drop)
+        ],
+    )
 }
 
 pub(super) fn evidence(connection: &Connection, task: i64) -> Sql<Vec<Evidence>> {
@@ -164,18 +165,17 @@ pub(super) fn evidence(connection: &Connection, task: i64) -> Sql<Vec<Evidence>>
 }
 
 pub(super) fn insert_question(connection: &Connection, task: i64, question: &Question) -> Sql<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO questions (id, task, by, text, asked_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute(params![
+    run(
+        connection,
+        "INSERT INTO questions (id, task, by, text, asked_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![
             question.id.as_str(),
             task,
             question.by.as_str(),
             question.text,
             question.asked_at.as_millis(),
-        ])
-        .map(drop)
+        ],
+    )
 }
 
 pub(super) fn questions(
@@ -216,22 +216,21 @@ pub(super) fn put_agent(
     liveness: Option<&Liveness>,
     now: Timestamp,
 ) -> Sql<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO agents (id, host, boot_id, pid, pid_started, registered_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT (id) DO UPDATE SET host = excluded.host, boot_id = excluded.boot_id,
-               pid = excluded.pid, pid_started = excluded.pid_started",
-        )?
-        .execute(params![
+    run(
+        connection,
+        "INSERT INTO agents (id, host, boot_id, pid, pid_started, registered_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (id) DO UPDATE SET host = excluded.host, boot_id = excluded.boot_id,
+           pid = excluded.pid, pid_started = excluded.pid_started",
+        params![
             id.as_str(),
             liveness.map(|l| l.host.as_str()),
             liveness.map(|l| l.boot_id.as_str()),
             liveness.map(|l| l.pid),
             liveness.map(|l| stored(l.pid_started)),
             now.as_millis(),
-        ])
-        .map(drop)
+        ],
+    )
 }
 
 pub(super) fn agents(connection: &Connection) -> Sql<Vec<AgentRecord>> {

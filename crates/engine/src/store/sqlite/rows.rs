@@ -24,7 +24,6 @@ pub(super) fn task_by(index: &str) -> String {
     TASK.replace("FROM tasks t ", &format!("FROM tasks t INDEXED BY {index} "))
 }
 
-/// Reads a row of [`TASK`].
 pub(super) fn task(row: &Row<'_>) -> Result<Task, Error> {
     let agent: Option<AgentId> = optional(row, 15)?;
     let generation = row.get::<_, i64>(16)?.unsigned_abs();

@@ -4,15 +4,12 @@ use rusqlite::ToSql;
 
 use crate::ports::Scope;
 
-/// What makes a task ready.
 pub(super) const READY: &str =
     "t.status = 'pending' AND t.open_blockers = 0 AND t.children = 0 AND t.failed_above = 0";
 
-/// What makes a claimed task claimable again.
 pub(super) const EXPIRED: &str =
     "t.lease_expires_at <= :now AND t.open_blockers = 0 AND t.children = 0 AND t.failed_above = 0";
 
-/// The index by which ready tasks are found.
 pub(super) const fn ready_index(scope: &Scope) -> &'static str {
     match scope {
         Scope::All | Scope::Plan(_) => "tasks_ready",

@@ -23,7 +23,6 @@ use super::scope::{EXPIRED, READY, ready_index, scope_condition, scoped};
 use crate::ports::{Filter, Result, Scope, StoreError};
 use crate::store::table::{Attempts, Durability, State, Table};
 
-/// The rows of a [`super::SqliteStore`].
 pub struct SqliteTable {
     // Closed before the guard is dropped: fields drop in order.
     connection: Connection,
@@ -47,7 +46,6 @@ impl SqliteTable {
         }
     }
 
-    /// Runs SQL and names what goes wrong.
     fn sql<R>(&self, work: impl FnOnce(&Connection) -> Sql<R>) -> Result<R> {
         let done = self.wanted().and_then(|()| work(&self.connection));
         done.map_err(|error| named(&self.path, open::waited(), &error))
@@ -76,10 +74,6 @@ impl SqliteTable {
     ) -> Result<Vec<R>> {
         let read = |row: &Row<'_>| self.wanted().and_then(|()| read(row));
         self.sql(|c| c.prepare_cached(text)?.query_map(values, read)?.collect())
-    }
-
-    fn tasks(&self, condition: &str, values: impl Params) -> Result<Vec<Task>> {
-        self.rows(&format!("{TASK}{condition}"), values, rows::task)
     }
 
     /// Claimed tasks in a scope, before or after `now`, best first.
@@ -378,7 +372,7 @@ impl Table for SqliteTable {
             true => "t.status <> 'deleted'".to_owned(),
         };
         let text = format!(
-            "WHERE ({statuses})
+            "{TASK}WHERE ({statuses})
               AND (:assignee IS NULL OR t.agent = :assignee)
               AND (:feature IS NULL OR t.feature = :feature)
               AND (:parent IS NULL OR p.id = :parent)
@@ -387,7 +381,7 @@ impl Table for SqliteTable {
               AND (:category IS NULL OR t.category = :category)
             ORDER BY t.seq"
         );
-        self.tasks(
+        self.rows(
             &text,
             named_params! {
                 ":assignee": filter.assignee.as_ref().map(AgentId::as_str),
@@ -397,6 +391,7 @@ impl Table for SqliteTable {
                 ":spec": filter.spec,
                 ":category": filter.category,
             },
+            rows::task,
         )
     }
 
