@@ -126,7 +126,6 @@ pub(crate) fn global_of(words: &[OsString]) -> Option<GlobalArgs> {
     read(words).or_else(|| read(&words[..1.min(words.len())]))
 }
 
-/// Runs the command and returns its exit code.
 pub(crate) fn run(environment: &Environment) -> Exit {
     let matches = match command_line().try_get_matches_from(&environment.arguments) {
         Ok(matches) => matches,

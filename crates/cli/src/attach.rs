@@ -59,7 +59,6 @@ fn socket(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
     Err(CliError::failed("the run has not opened its socket yet").hint("try again in a moment"))
 }
 
-/// Prints that there is nothing to follow.
 pub(crate) fn report_no_run(context: &mut Context<'_>) {
     context.out.note("no run is active in this worktree; start one: ralph build");
 }

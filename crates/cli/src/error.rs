@@ -21,7 +21,6 @@ pub(crate) type Done = Result<(), CliError>;
 #[derive(Debug)]
 pub(crate) struct CliError {
     pub(crate) exit: Exit,
-    /// The code in JSON.
     code: ErrorCode,
     message: String,
     /// Lines below the message, as they are: a source line and its caret.
@@ -69,7 +68,6 @@ impl CliError {
         }
     }
 
-    /// Bad arguments.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
     }
@@ -80,23 +78,19 @@ impl CliError {
         Self { already_reported: true, ..Self::new(exit.copied().unwrap_or(Exit::Error), "") }
     }
 
-    /// The same with another exit code.
     pub(crate) fn with_exit(self, exit: Exit) -> Self {
         Self { exit, ..self }
     }
 
-    /// The same with another code in JSON.
     fn coded(self, code: ErrorCode) -> Self {
         Self { code, ..self }
     }
 
-    /// Adds what to type.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Adds lines that show where.
     pub(crate) fn excerpt(mut self, lines: impl Into<String>) -> Self {
         self.excerpt = Some(lines.into());
         self
@@ -107,7 +101,6 @@ impl CliError {
         (&self.message, self.excerpt.as_deref().unwrap_or_default(), &self.hints)
     }
 
-    /// The sentence alone.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
@@ -131,7 +124,6 @@ impl CliError {
         out.error(error.line());
     }
 
-    /// The whole text.
     pub(crate) fn render(&self, style: TextStyle) -> String {
         let message = printable(&self.message);
         let mut text = format!("{} {message}", style.paint(Meaning::Bad, "error:"));
@@ -388,7 +380,6 @@ pub(crate) fn with_store(error: StoreError, store: &mut dyn Store) -> CliError {
     extra.into_iter().fold(CliError::from(error), CliError::hint)
 }
 
-/// Reads a feature's name from an argument.
 pub(crate) fn feature_name(text: &str) -> Result<FeatureName, CliError> {
     FeatureName::new(text).map_err(|error| {
         CliError::failed(format!("{text:?} is not a valid feature name: {error}"))
@@ -396,7 +387,6 @@ pub(crate) fn feature_name(text: &str) -> Result<FeatureName, CliError> {
     })
 }
 
-/// Reads a task id from an argument.
 pub(crate) fn task_id(text: &str) -> Result<TaskId, CliError> {
     TaskId::new(text).map_err(|error| {
         let shown: String = text.chars().take(60).collect();

@@ -8,7 +8,6 @@ use crate::exit_codes::Exit;
 
 macro_rules! codes {
     ($($name:ident = $text:literal;)+) => {
-        /// What went wrong, in one word for programs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum ErrorCode { $($name),+ }
 
@@ -17,7 +16,6 @@ macro_rules! codes {
             #[cfg(test)]
             const ALL: &[Self] = &[$(Self::$name),+];
 
-            /// The word.
             pub(crate) const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text),+ }
             }

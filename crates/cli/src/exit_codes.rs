@@ -12,7 +12,6 @@ macro_rules! exits {
             /// All of them, in the order of their codes.
             pub(crate) const ALL: &[Self] = &[$(Self::$name),+];
 
-            /// The number.
             pub(crate) const fn code(self) -> u8 {
                 match self { $(Self::$name => $code),+ }
             }
@@ -25,38 +24,23 @@ macro_rules! exits {
 }
 
 exits! {
-    /// The command did what was asked.
     Success = 0, "success, also when there is nothing to print. Runs: Complete (with --strict-exit: every task is done), LimitReached or Idle";
-    /// Something failed.
     Error = 1, "an error: bad input, config, task database or environment. Runs with --strict-exit or loop.strict_exit: Complete, but a task failed or the branch could not be published";
-    /// The task does not exist, or what was asked is not possible for it now.
     NotEligible = 2, "`ralph task`, `ralph feature`: not found, nothing is ready, or not allowed now";
-    /// There is nothing to work on.
     NoPlan = 2, "runs: NoPlan, the plan has no tasks";
-    /// Gates stayed red.
     GatesFailed = 3, "runs: GatesFailed, gates still failed after the last retry, or a gate cannot run here";
-    /// The agent failed, and retrying would not help.
     AgentFailed = 4, "runs: AgentFailed, the agent is not logged in, has no access, is out of credit or failed too often";
-    /// Git failed, and retrying did not help.
     GitFailed = 5, "runs: GitFailed, a git operation failed after all retries";
-    /// The agent gave up by printing FAILURE.
     Failure = 6, "runs: Failure, the agent said FAILURE";
-    /// Tasks remain and none can become ready by itself.
     Blocked = 7, "runs: Blocked, tasks remain but none can become ready without you, or the agent asked you a question. With --strict-exit also Complete, if nothing could be claimed and tasks remain";
-    /// Money, tokens or time.
     BudgetReached = 8, "runs: BudgetReached, the budget for money, tokens or time is used up";
-    /// The plan is not finished.
     Unfinished = 9, "runs with --strict-exit or loop.strict_exit: LimitReached or Idle";
-    /// The sandbox level does not work here.
     SandboxUnavailable = 10, "runs: SandboxUnavailable, the requested sandbox level does not work here";
-    /// The arguments are wrong.
     Usage = 64, "the arguments are wrong; nothing was done";
-    /// The user stopped it.
     Cancelled = 130, "runs: Cancelled, by Ctrl-C, `ralph cancel` or a signal";
 }
 
 impl Exit {
-    /// The table as text.
     pub(crate) fn table() -> String {
         let mut text = String::from("Exit codes of ralph:\n\n");
         for exit in Self::ALL {

@@ -17,7 +17,6 @@ mod subprocess_entry;
 mod trust;
 mod wiring;
 
-/// Does what the arguments of this process say.
 pub fn main() -> std::process::ExitCode {
     let environment = environment::Environment::read();
     match subprocess_entry::run(&environment) {

@@ -22,7 +22,6 @@ pub(crate) enum Color {
     Never,
 }
 
-/// The answer of a command as JSON.
 #[derive(Serialize)]
 struct Answer<'a, T> {
     v: u32,
@@ -30,7 +29,6 @@ struct Answer<'a, T> {
     data: &'a T,
 }
 
-/// A message as JSON.
 #[derive(Serialize)]
 struct Message<'a> {
     v: u32,
@@ -38,7 +36,6 @@ struct Message<'a> {
     message: &'a str,
 }
 
-/// An error as JSON.
 #[derive(Serialize)]
 struct Failure<'a> {
     v: u32,
@@ -59,7 +56,6 @@ pub(crate) struct ErrorJson<'a> {
 }
 
 impl ErrorJson<'_> {
-    /// The line for it.
     pub(crate) fn line(self) -> String {
         text(&Failure { v: RunEvent::VERSION, kind: "error", error: self })
     }
@@ -97,7 +93,6 @@ impl Streams {
     }
 }
 
-/// The two streams of a command.
 pub(crate) struct Output {
     streams: Streams,
     /// How data looks.
@@ -170,7 +165,6 @@ impl Output {
         self.json |= shown;
     }
 
-    /// Whether messages are lines of JSON.
     pub(crate) const fn is_json(&self) -> bool {
         self.json
     }
@@ -180,7 +174,6 @@ impl Output {
         self.taken |= shown;
     }
 
-    /// Writes data.
     pub(crate) fn data(&mut self, text: impl AsRef<str>) -> io::Result<()> {
         if self.taken {
             match self.json {
@@ -192,7 +185,6 @@ impl Output {
         self.streams.out().write_all(text.as_ref().as_bytes())
     }
 
-    /// Writes a line of data.
     pub(crate) fn line(&mut self, text: impl std::fmt::Display) -> io::Result<()> {
         self.data(format!("{text}\n"))
     }
@@ -250,7 +242,6 @@ impl Output {
         }
     }
 
-    /// Flushes both streams.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.streams.out().flush()
     }

@@ -41,7 +41,6 @@ const JOURNALS: usize = 50;
 pub(crate) struct RunFiles {
     /// The process of the active run.
     pub(crate) holder: Option<String>,
-    /// `state.toml`.
     pub(crate) state: Option<StateFile>,
     /// The files of the active run, or else of the last one.
     pub(crate) logs: Option<RunLogs>,
@@ -76,7 +75,6 @@ impl RunFiles {
         Ok(Self { holder, state, logs })
     }
 
-    /// The socket of the active run.
     pub(crate) fn socket(&self) -> Option<PathBuf> {
         self.holder.as_ref()?;
         self.state.as_ref()?.control_socket.clone()

@@ -27,7 +27,6 @@ use crate::wiring::Context;
 
 pub(crate) use question::{Decision, ask, decisions, require, show};
 
-/// The trust state of one call.
 #[derive(Default)]
 pub(crate) struct TrustCell {
     ledger: OnceCell<(Trust, Ledger)>,
@@ -37,7 +36,6 @@ pub(crate) struct TrustCell {
     replaced: RefCell<Vec<String>>,
     /// The command shows all replacements itself.
     pub(crate) silent: bool,
-    /// `--trust` was given.
     pub(crate) given: bool,
 }
 
@@ -128,7 +126,6 @@ impl Context<'_> {
         self.trust.unreported.borrow_mut().push(text);
     }
 
-    /// Replacements that have not been reported yet.
     pub(crate) fn take_replaced(&self) -> Vec<String> {
         std::mem::take(&mut *self.trust.unreported.borrow_mut())
     }
@@ -166,7 +163,6 @@ impl Context<'_> {
         Ok(trust_state(ledger.approval, clone_source(&project).is_some(), decides))
     }
 
-    /// Records that the user approves the repository.
     pub(crate) fn approve(&mut self) -> Result<(), CliError> {
         let (trust, _) = self.ledger()?;
         trust.set_approval(Approval::Approved).map_err(|error| unwritable(trust, &error))?;

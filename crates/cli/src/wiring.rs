@@ -25,7 +25,6 @@ use crate::launch;
 use crate::output::{Color, Output};
 use crate::trust::TrustCell;
 
-/// The context of a command.
 pub(crate) struct Context<'a> {
     pub(crate) environment: &'a Environment,
     pub(crate) global: &'a GlobalArgs,
@@ -44,11 +43,9 @@ pub(crate) struct Context<'a> {
     pub(crate) sandboxed: RefCell<Option<launch::RunSandbox>>,
     /// Set if the command runs on behalf of a session: which one, and its input.
     for_session: Option<ForSession>,
-    /// Which files may decide what runs.
     pub(crate) trust: TrustCell,
 }
 
-/// A call that came from inside a session.
 struct ForSession {
     actor: Actor,
     stdin: String,
@@ -109,7 +106,6 @@ impl<'a> Context<'a> {
         self.environment.get("RALPH_SOCKET").map(Path::new)
     }
 
-    /// Reads standard input to its end.
     pub(crate) fn read_stdin(&mut self) -> Result<String, CliError> {
         match &mut self.for_session {
             Some(for_session) => Ok(std::mem::take(&mut for_session.stdin)),
@@ -122,7 +118,6 @@ impl<'a> Context<'a> {
         self.global.directory.clone().unwrap_or_else(|| PathBuf::from("."))
     }
 
-    /// The repository that we are in.
     pub(crate) fn project(&self) -> Result<Project, CliError> {
         if let Some(project) = self.project.get() {
             return Ok(project.clone());
@@ -230,7 +225,6 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The folder of worktrees.
     pub(crate) fn worktree_folder(&mut self, project: &Project) -> Result<PathBuf, CliError> {
         let config = self.config()?;
         Ok(launch::worktree_folder(project, &config, self.environment.home.as_deref()))
@@ -342,7 +336,6 @@ impl<'a> Context<'a> {
         Ids::new(seed.map(|seed| seed.wrapping_add(number.wrapping_mul(1_000_003))))
     }
 
-    /// How often ralph retries a task.
     pub(crate) fn retry_limit(&mut self) -> Result<RetryLimit, CliError> {
         Ok(match config::retry_limit(&self.config()?) {
             config::Retries::AtMost(most) => RetryLimit::AtMost(most),
@@ -373,7 +366,6 @@ fn until_unlocked<S>(
 const POSSIBLE: &str = "you can use ralph task peek, ready, list, show, tree, deps, plan-status, log, \
                         done, fail, ask and add, and claim and renew if you choose your task";
 
-/// Reads an agent id from an argument or the environment.
 pub(crate) fn agent_id(text: &str) -> Result<AgentId, CliError> {
     AgentId::new(text)
         .map_err(|error| CliError::failed(format!("{text:?} is not a valid agent id: {error}")))

@@ -113,7 +113,6 @@ fn named(text: &str, context: &mut Context<'_>) -> Result<Target, CliError> {
     }
 }
 
-/// Starts the loop, or says what it would do.
 pub(super) fn go(
     options: RunOptions,
     sessions: Option<u32>,

@@ -126,7 +126,6 @@ pub(crate) fn cmd_retry(args: &RetryArgs, context: &mut Context<'_>) -> Done {
     send_or_do(&task, Control::Retry { task: task.clone() }, &message, args.json, context)
 }
 
-/// The JSON output of a control command.
 #[derive(Serialize)]
 struct Sent<'a> {
     control: &'a Control,

@@ -49,7 +49,6 @@ pub(crate) struct DiffArgs {
     json: bool,
 }
 
-/// What is shown.
 enum Work {
     /// Commits, the oldest first.
     Commits(Vec<CommitView>),
@@ -57,7 +56,6 @@ enum Work {
     Trees { from: String, to: String, what: &'static str, title: String },
 }
 
-/// The JSON output.
 #[derive(Serialize)]
 struct Told<'a> {
     task: Option<&'a TaskId>,
@@ -229,7 +227,6 @@ fn newest(context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
     })
 }
 
-/// The tasks that sessions are working on, from a journal.
 fn under_way(journal: &[RunEvent]) -> Vec<TaskId> {
     let mut open: Vec<(SlotId, Option<TaskId>)> = Vec::new();
     for event in journal {
@@ -268,7 +265,6 @@ fn worktree_of(
     })
 }
 
-/// The uncommitted work in a worktree.
 fn running(folder: &Path, project: &Project, id: &TaskId) -> Result<Work, CliError> {
     let vcs = GitVcs::new(Project { worktree: folder.to_owned(), ..project.clone() })?;
     let (from, to) = vcs.uncommitted()?;

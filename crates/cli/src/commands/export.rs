@@ -38,7 +38,6 @@ pub(crate) fn cmd_export(args: &ExportArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// The format of that name.
 pub(super) fn format_named(name: &str) -> Result<&'static dyn PlanFormat, CliError> {
     FORMATS.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
         let known: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();

@@ -109,7 +109,6 @@ fn read_list(
     whole.ok_or_else(|| CliError::failed(format!("{} has no tasks", path.display())))
 }
 
-/// Adds the plan of a further file.
 fn add(whole: &mut Plan, part: Plan) {
     whole.tasks.extend(part.tasks);
     whole.dropped.extend(part.dropped);
@@ -119,7 +118,6 @@ fn add(whole: &mut Plan, part: Plan) {
     whole.not_kept.extend(new);
 }
 
-/// Renames every task of a plan.
 fn put_before_ids(plan: &mut Plan, prefix: &str) -> Done {
     let rename = |id: &mut TaskId| -> Done {
         *id = task_id(&format!("{prefix}{id}"))?;
@@ -221,7 +219,6 @@ fn print_not_kept(plan: &Plan, format: &dyn PlanFormat, context: &mut Context<'_
     Ok(())
 }
 
-/// Prints what a plan changed, in one line.
 pub(super) fn print_sync_report(
     report: &SyncReport,
     json: bool,
@@ -273,7 +270,6 @@ fn shown(file: &Path) -> String {
     }
 }
 
-/// A problem in a plan, with its line.
 pub(super) fn at_line(file: &Path, text: &str, error: &ralph_core::plan::PlanError) -> CliError {
     let name = shown(file);
     let failed = CliError::failed(format!("{name}: line {}: {}", error.line, error.problem));

@@ -111,7 +111,6 @@ impl LogsArgs {
     }
 }
 
-/// The newest run of this worktree.
 fn newest(context: &mut Context<'_>) -> Result<(RunLogs, Vec<RunEvent>), CliError> {
     let run_files = RunFiles::read(context)?;
     let journal = run_files.journal()?;
@@ -127,7 +126,6 @@ fn newest(context: &mut Context<'_>) -> Result<(RunLogs, Vec<RunEvent>), CliErro
     })
 }
 
-/// The iteration of that number, or an error.
 fn part(number: u32, journal: &[RunEvent], run: Option<&str>) -> Result<Part, CliError> {
     let iterations = journal.iter().filter_map(|event| match &event.fact {
         Fact::IterationStarted { iteration, .. } => Some(*iteration),
@@ -181,7 +179,6 @@ impl Agents {
     }
 }
 
-/// The agent's events of a session.
 fn agent_events(log: &Path, agent: &str) -> Vec<AgentEvent> {
     Tail::new(0, log.to_owned(), agent).map(|mut tail| tail.read()).unwrap_or_default()
 }
@@ -242,7 +239,6 @@ fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Do
     Ok(reporter.close()?)
 }
 
-/// Replays a run at its original pace.
 fn replay(journal: &[RunEvent], part: Part, options: Options, agents: &Agents) -> io::Result<()> {
     let mut reporter = PlainReporter::new(io::stdout(), options);
     let mut shown = LogFilter::new(part);

@@ -66,7 +66,6 @@ pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
     Ok(context.out.data(ralph_ui::report::text(&report, style))?)
 }
 
-/// The journals that are kept.
 fn journals(context: &mut Context<'_>) -> Result<Vec<PathBuf>, CliError> {
     let project = context.project()?;
     let all = RunLogs::all(&project.resolve(context.config()?.get(key::LOGS_DIR)))?;

@@ -34,7 +34,6 @@ pub(crate) struct RunsArgs {
     json: bool,
 }
 
-/// A run in the JSON output.
 #[derive(Serialize)]
 struct Told<'a> {
     #[serde(flatten)]

@@ -53,7 +53,6 @@ struct Waiting {
     versions: Option<(Version, Version)>,
 }
 
-/// The trust state of a repository.
 struct State {
     project: Project,
     trust_state: TrustState,

@@ -38,7 +38,6 @@ const JUDGES: [&str; 6] = [VERIFIER, PROTECTED, FORBIDDEN, WEAKENED, MERGE, CHAN
 pub(crate) struct Gate {
     /// Its name, unique among the gates.
     pub name: String,
-    /// The shell command.
     pub command: String,
     timeout: Option<String>,
 }
@@ -49,13 +48,11 @@ impl Gate {
         self.timeout.as_deref().and_then(value::duration)
     }
 
-    /// The same, as it was written.
     pub(crate) fn timeout_text(&self) -> Option<&str> {
         self.timeout.as_deref()
     }
 }
 
-/// Reads the value of `gate`.
 pub(super) fn read(
     source: &Source<'_>,
     found: &Spanned<DeValue<'_>>,

@@ -98,7 +98,6 @@ impl Flags {
 /// A configuration with its warnings.
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
-    /// The configuration.
     pub config: Config,
     /// In the order of the layers, and within a file in the order of its lines.
     pub warnings: Vec<Warning>,

@@ -26,7 +26,6 @@ pub(super) fn keys() -> impl Iterator<Item = (Cow<'static, str>, &'static Settin
     })
 }
 
-/// The setting with this key.
 pub(super) fn find(key: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| {
         let wanted = setting.key.split('.');
@@ -72,7 +71,6 @@ pub(crate) fn words_of(key: &str) -> impl Iterator<Item = &'static str> {
     words.iter().copied().chain(preset)
 }
 
-/// The environment variable that sets this key.
 pub(super) fn env_name(key: &str) -> String {
     format!("RALPH_{}", key.replace('.', "_").to_uppercase())
 }
@@ -105,7 +103,6 @@ pub(super) fn without_effect(key: &str) -> Option<String> {
     Some(format!("`{}` has no effect: {why}", shown(key)))
 }
 
-/// The error for an unknown key.
 pub(super) fn unknown_setting(key: &str) -> String {
     if let Some(why) = without_effect(key) {
         return why;
@@ -131,7 +128,6 @@ pub(super) fn is_strict(key: &str, is_section: bool) -> bool {
     }
 }
 
-/// The error for a table that is not a section.
 pub(super) fn unknown_section(key: &str) -> String {
     let shown = shown(key);
     match meant_section(key) {
@@ -170,7 +166,6 @@ pub(super) fn meant_setting(key: &str) -> Option<String> {
     nearest(key, whole_keys, 1).first().map(|near| (*near).to_owned())
 }
 
-/// The environment variable that the user probably meant.
 pub(super) fn meant_variable(name: &str) -> Option<String> {
     // All of them share the prefix, so it is not compared.
     let rest = name.strip_prefix("RALPH_")?;

@@ -12,14 +12,12 @@ use super::position::{ConfigError, FilePosition, Source, Warning};
 use super::settings::{Reach, Setting};
 use super::value::{Given, Value, quoted};
 
-/// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     User,
     Repo,
 }
 
-/// The content of a file.
 #[derive(Debug, Default)]
 pub(super) struct FileValues {
     pub(super) values: Vec<Located>,
@@ -28,7 +26,6 @@ pub(super) struct FileValues {
     pub(super) warnings: Vec<Warning>,
 }
 
-/// One value of a file.
 #[derive(Debug)]
 pub(super) struct Located {
     pub(super) key: String,

@@ -11,9 +11,7 @@ use super::value::hidden;
 pub(crate) struct FilePosition {
     /// The file, as it is shown to the user.
     pub path: PathBuf,
-    /// The line.
     pub line: usize,
-    /// The column.
     pub column: usize,
 }
 
@@ -26,9 +24,7 @@ impl fmt::Display for FilePosition {
 /// Something in the configuration that does not stop ralph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Warning {
-    /// One sentence.
     pub message: String,
-    /// Where, if it is about a file.
     pub place: Option<FilePosition>,
 }
 
@@ -58,7 +54,6 @@ struct Excerpt {
     line: String,
     /// How many columns of the terminal come before the caret.
     before: usize,
-    /// How many carets.
     carets: usize,
 }
 
@@ -67,22 +62,18 @@ impl ConfigError {
         Self { message, excerpt: None, usage: false }
     }
 
-    /// About an argument of the call.
     pub(super) fn of_flag(message: String) -> Self {
         Self::new(message).by_flag()
     }
 
-    /// The same, about an argument of the call.
     pub(super) fn by_flag(self) -> Self {
         Self { usage: true, ..self }
     }
 
-    /// Whether it is about an argument of the call.
     pub(crate) fn is_usage(&self) -> bool {
         self.usage
     }
 
-    /// The sentence alone.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
@@ -170,7 +161,6 @@ fn printed_width(text: &str) -> usize {
     seen(text).map(|ch| width_of(printed(ch))).sum()
 }
 
-/// How many columns of a terminal the text takes.
 pub(super) fn width(text: &str) -> usize {
     text.chars().map(width_of).sum()
 }

@@ -8,9 +8,7 @@ use super::value::View;
 /// How often ralph retries a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Retries {
-    /// This many times.
     AtMost(u32),
-    /// Without a limit.
     Unlimited,
 }
 
@@ -23,45 +21,28 @@ impl Default for Retries {
 /// The values of a preset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Preset {
-    /// Its name.
     pub name: &'static str,
-    /// Another name for it.
     pub alias: Option<&'static str>,
     /// Where its tasks are: `store` or the kind of a plan file.
     pub source: &'static str,
-    /// `loop.pick`.
     pub pick: &'static str,
-    /// `loop.ends_when`.
     pub ends: &'static [&'static str],
-    /// `loop.commit`.
     pub commit: &'static str,
-    /// `loop.on_red`.
     pub on_red: &'static str,
-    /// `loop.on_exhausted`.
     pub on_exhausted: &'static str,
     /// How the agent gets its prompt: `stdin`, `system` or `argument`.
     pub prompt: &'static str,
-    /// `loop.max_retries`.
     pub max_retries: Retries,
-    /// `loop.max_iterations`.
     pub max_iterations: u32,
-    /// `loop.max_consecutive_errors`.
     pub breaker: u32,
-    /// `loop.idle_threshold`.
     pub idle: u32,
-    /// `models.strategy`.
     pub strategy: &'static str,
-    /// `agent.timeout`.
     pub timeout: &'static str,
-    /// `loop.verify`.
     pub verify: bool,
-    /// `loop.works_in`.
     pub works_in: &'static str,
-    /// `git.auto_pr`.
     pub auto_pr: bool,
 }
 
-/// All presets.
 pub(crate) const PRESETS: [Preset; 5] = [
     Preset {
         name: "branches",

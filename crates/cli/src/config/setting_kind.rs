@@ -8,35 +8,26 @@ use ralph_core::nearest::nearest;
 
 use super::value::{self, Given, Value};
 
-/// Which values a setting accepts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum SettingKind {
-    /// Yes or no.
     Bool,
-    /// A whole number in a range.
     Whole {
-        /// The least one.
         min: u64,
-        /// The greatest one.
         max: u64,
     },
     /// A number that is not negative, with or without a fraction.
     Amount,
-    /// Any text.
     Text,
-    /// The path of a file or folder.
     Path,
     /// A pattern of paths, as in a `.gitignore`.
     Pattern,
     /// A server and its kind: `git.example.org=gitlab`.
     Host,
-    /// One of these words.
     Choice(&'static [&'static str]),
     /// A length of time such as `15m`.
     Duration,
     /// A number of bytes such as `2GiB`.
     Size,
-    /// A list whose items are of this kind.
     List(&'static Self),
     /// A whole number, or `unlimited`.
     CountOrUnlimited,
@@ -50,9 +41,7 @@ pub(super) struct Refusal {
     wants: String,
     got: String,
     meant: Option<String>,
-    /// What is wrong with it, if that is not obvious.
     why: Option<String>,
-    /// The index of the item in a list.
     pub(super) item: Option<usize>,
 }
 
@@ -110,7 +99,6 @@ impl SettingKind {
         }
     }
 
-    /// The value that `given` means.
     pub(super) fn read(&self, given: &Given<'_>) -> Result<Value, Refusal> {
         if let (Self::List(kind), Given::List(items)) = (self.inner(), given) {
             return read_items(kind, items);
@@ -203,7 +191,6 @@ impl SettingKind {
         }
     }
 
-    /// The word that the user probably meant.
     fn meant_by(&self, given: &Given<'_>) -> Option<String> {
         let (Given::Text(given) | Given::Plain(given)) = given else {
             return None;

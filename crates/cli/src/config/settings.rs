@@ -28,16 +28,12 @@ const SPELLINGS: [(&str, &str, &str); 6] = [
     ("loop.ends_when", "ticked", "finished"),
 ];
 
-/// One setting.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting {
     /// The dotted key, as in `loop.jobs`. One segment may be `<agent>`.
     pub key: &'static str,
-    /// Which values it accepts.
     pub kind: SettingKind,
-    /// Its value if it is not set.
     pub default: Lit,
-    /// Who may set it.
     pub reach: Reach,
 }
 
@@ -45,9 +41,7 @@ pub(crate) struct Setting {
 /// its file cannot loosen what protects the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Every layer may set it.
     Anywhere,
-    /// The repo's file may not.
     UserOnly,
     /// The repo's file may not, because it decides which program runs, what that program may do, or with whose key. A
     /// resumed run keeps it.
@@ -272,7 +266,6 @@ impl Setting {
             || matches!(self.kind, SettingKind::Text | SettingKind::List(_))
     }
 
-    /// The value that `given` means for this setting.
     pub(super) fn read(&self, given: &Given<'_>) -> Result<Value, Refusal> {
         match given {
             Given::Text("") | Given::Plain("") if matches!(self.default, Lit::Text("")) => {

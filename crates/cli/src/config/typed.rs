@@ -27,7 +27,6 @@ impl<T> Key<T> {
         Self { name, value: PhantomData }
     }
 
-    /// The dotted name.
     pub(crate) const fn name(self) -> &'static str {
         self.name
     }
@@ -35,7 +34,6 @@ impl<T> Key<T> {
 
 /// How the value of a setting is read.
 pub(crate) trait Typed {
-    /// The type that code reads.
     type Value<'a>: Default;
 
     /// The value; nothing if it is of another kind, which a test over the table rules out.
@@ -44,13 +42,9 @@ pub(crate) trait Typed {
 
 /// Text, a path, or the word of a choice.
 pub(crate) struct Text;
-/// A whole number.
 pub(crate) struct Whole;
-/// A number with a fraction.
 pub(crate) struct Amount;
-/// True or false.
 pub(crate) struct Flag;
-/// A list of texts.
 pub(crate) struct List;
 /// A length of time; none if it is `""`.
 pub(crate) struct Time;

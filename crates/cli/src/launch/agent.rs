@@ -16,7 +16,6 @@ use crate::environment::{Environment, LOGINS};
 use crate::error::CliError;
 use crate::wiring::Context;
 
-/// The role of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Build,
@@ -37,7 +36,6 @@ pub(super) fn agent_for(role: Role, config: &Config) -> &str {
 /// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The agent of a run.
 pub(crate) struct ResolvedAgent {
     pub(crate) profile: &'static dyn Agent,
     pub(crate) executable: OsString,
@@ -47,7 +45,6 @@ pub(crate) struct ResolvedAgent {
 }
 
 impl ResolvedAgent {
-    /// The form in which a run starts it.
     pub(super) fn program(self) -> AgentProgram {
         AgentProgram {
             agent: self.profile,
@@ -139,7 +136,6 @@ pub(super) fn tools(config: &Config) -> Vec<String> {
     config.get(key::AGENT_ALLOWED_TOOLS).into_iter().map(str::to_owned).collect()
 }
 
-/// The agent of this name.
 pub(super) fn find(
     name: &str,
     config: &Config,
@@ -206,9 +202,7 @@ fn script(
     })
 }
 
-/// Why there is no program to start as an agent.
 pub(crate) enum Lacking {
-    /// There is no program of this name.
     Missing(String),
     /// Only the repository has one.
     OfRepository(PathBuf),
@@ -242,7 +236,6 @@ pub(crate) fn agent_program(
     if may_run(&path) { Ok(path) } else { Err(missing()) }
 }
 
-/// The hint for an agent that only the repository has.
 pub(crate) fn of_repository_hint(name: &str, path: &Path) -> String {
     format!(
         "install it outside the repository, or name it in your own config file: agent.{name}.path = {:?}",
@@ -250,7 +243,6 @@ pub(crate) fn of_repository_hint(name: &str, path: &Path) -> String {
     )
 }
 
-/// A warning about the version of the agent, if any.
 fn version_notice(
     profile: &dyn Agent,
     executable: &Path,
@@ -335,7 +327,6 @@ pub(super) fn own_program(environment: &Environment) -> PathBuf {
     }
 }
 
-/// The profile with this name.
 fn profile(name: &str) -> Result<&'static dyn Agent, CliError> {
     ralph_engine::agents::find(name).ok_or_else(|| {
         let names: Vec<&str> = ralph_engine::agents::AGENTS.iter().map(|a| a.name()).collect();

@@ -30,7 +30,6 @@ pub(crate) enum DisplayKind {
 }
 
 impl DisplayKind {
-    /// Its name in the settings.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -39,7 +38,6 @@ impl DisplayKind {
     }
 }
 
-/// The display that the settings name.
 pub(crate) fn shown(config: &Config) -> DisplayKind {
     match config.get(key::UI_MODE) {
         "json" => DisplayKind::Json,
@@ -112,7 +110,6 @@ pub(crate) struct Shared {
     pub(super) out: Arc<Mutex<Box<dyn Write + Send>>>,
     /// What its lines begin with.
     pub(super) prefix: String,
-    /// How wide that is.
     pub(super) margin: usize,
 }
 

@@ -14,26 +14,21 @@ use ralph_engine::run::Deliverable;
 
 use crate::error::CliError;
 
-/// The expected result of a run for a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FeatureWork {
     pub(crate) name: FeatureName,
     pub(crate) stage: FeatureStep,
 }
 
-/// The step that a run carries out for a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FeatureStep {
     /// Writing its spec, with the questions and answers so far.
     Spec(Interview),
-    /// Writing its plan.
     Plan,
-    /// Proposing its tasks.
     Tasks,
 }
 
 impl FeatureWork {
-    /// The mode of the run.
     pub(super) fn mode(&self) -> &'static str {
         match self.stage {
             FeatureStep::Spec(_) => "feature-spec",
@@ -52,7 +47,6 @@ impl FeatureWork {
         }
     }
 
-    /// The instructions.
     pub(super) fn template(&self) -> &'static str {
         match self.stage {
             FeatureStep::Spec(_) => FEATURE_SPEC_TEMPLATE,
@@ -86,7 +80,6 @@ impl FeatureWork {
         }
     }
 
-    /// The expected result.
     pub(super) fn deliverable(&self, project: &Project) -> Deliverable {
         let files = FeatureFiles::of(project, &self.name);
         let text = |path: std::path::PathBuf, template: String| {
@@ -110,7 +103,6 @@ impl FeatureWork {
         }
     }
 
-    /// The context of every session.
     pub(super) fn known(
         &self,
         texts: &FeatureTexts,

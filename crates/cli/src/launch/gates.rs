@@ -34,7 +34,6 @@ pub(crate) struct ActiveGate {
     pub(crate) from: String,
 }
 
-/// Something that a gate needs and that is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// A program that is not on the PATH.
@@ -132,7 +131,6 @@ pub(crate) fn trial(
     })
 }
 
-/// The rules for gates, as they are before the run.
 pub(super) fn rules(
     project: &Project,
     config: &Config,

@@ -95,29 +95,21 @@ pub(crate) const DISK_FLOOR: u64 = 64 << 20;
 /// The timeout of a gate that does not set one.
 pub(crate) const GATE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Which tasks a run is about.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Target {
-    /// All of them.
     #[default]
     All,
-    /// Those of a feature.
     Feature(FeatureName),
-    /// One.
     Task(TaskId),
 }
 
-/// The kind of run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Mode {
-    /// Work through the plan.
     #[default]
     Build,
-    /// Write the plan.
     Plan,
     /// One session with this prompt.
     Prompt(PathBuf),
-    /// Write the texts of a feature, or propose its tasks.
     Feature(FeatureWork),
 }
 
@@ -146,19 +138,14 @@ pub(crate) struct RunOptions {
     pub(crate) once: bool,
     /// Start over, whatever was interrupted.
     pub(crate) new: bool,
-    /// The run that this one resumes.
     pub(crate) interrupted: Option<Box<Interrupted>>,
     /// The command is `ralph loop`, which works on branches.
     pub(crate) branches: bool,
-    /// Only this branch.
     pub(crate) branch: Option<String>,
-    /// The conversation with the user that the run is a part of.
     pub(crate) conversation: Option<Conversation>,
 }
 
-/// Where a run works.
 pub(crate) struct RunLocation {
-    /// The worktree.
     pub(crate) project: Project,
     /// The worktree that settings, prompts and gates are read from.
     pub(crate) home: Project,
@@ -194,7 +181,6 @@ impl Plan {
     }
 }
 
-/// Runs the loop to its end.
 pub(crate) fn launch(options: &RunOptions, context: &mut Context<'_>) -> Done {
     command::named(options, context, launch_named)
 }
@@ -264,7 +250,6 @@ fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<Pl
     }
 }
 
-/// Prints what a run would do, without doing it.
 pub(crate) fn dry_run(options: &RunOptions, context: &mut Context<'_>) -> Done {
     command::named(options, context, rehearse_named)
 }

@@ -19,7 +19,6 @@ use crate::wiring::Context;
 pub(crate) struct Missing {
     /// In a sentence, without a full stop.
     pub(crate) says: String,
-    /// What to do about it.
     pub(crate) remedy: &'static str,
     /// Whether another channel replaces it.
     replaced: bool,

@@ -186,7 +186,6 @@ fn ends(config: &Config, preset: &Preset, unit: Unit) -> Vec<EndsWhen> {
     finished.into_iter().chain(marker).collect()
 }
 
-/// The budgets of the settings.
 pub(super) fn budget(config: &Config) -> Budget {
     Budget {
         micro_usd: micro(config.get(key::BUDGET_USD)),

@@ -37,7 +37,6 @@ impl RunSandbox {
     }
 }
 
-/// The level that the settings ask for.
 pub(crate) fn wanted(config: &Config) -> Wanted {
     Wanted::named(config.get(key::SANDBOX_LEVEL)).unwrap_or(Wanted::Auto)
 }
@@ -108,7 +107,6 @@ pub(super) fn of_run(
     Ok(sandboxed)
 }
 
-/// Notices about packages that sessions named.
 fn withheld(project: &Project, config: &Config, context: &Context<'_>) -> Vec<String> {
     let environment = context.environment;
     let readable = paths(config, key::SANDBOX_READABLE, project, environment);
@@ -131,7 +129,6 @@ fn short(path: &Path, environment: &Environment) -> String {
     below.map_or_else(|| path.display().to_string(), |rest| format!("~/{}", rest.display()))
 }
 
-/// The paths of a setting.
 fn paths(
     config: &Config,
     key: Key<List>,
@@ -162,7 +159,6 @@ pub(crate) fn offer(project: &Project, context: &mut Context<'_>) -> Result<Vec<
     })
 }
 
-/// How to get a better level.
 fn better(next: &Unavailable) -> String {
     let Unavailable { level, why, remedies, .. } = next;
     match remedies.first() {
@@ -260,7 +256,6 @@ fn sockets(config: &Config, project: &Project, environment: &Environment) -> Vec
     config.get(key::SANDBOX_SOCKETS).into_iter().filter_map(one).collect()
 }
 
-/// What sandboxes may reach on the network.
 fn network(config: &Config) -> Result<Network, CliError> {
     let policy = match config.get(key::SANDBOX_NETWORK_POLICY) {
         "deny" => Policy::Deny,

@@ -21,7 +21,6 @@ const CHECKLISTS: [&str; 2] = ["implementation_plan.md", "IMPLEMENTATION_PLAN.md
 /// The default names of a plan of branches; `ralph loop plan` writes the first.
 const BRANCHES: [&str; 2] = ["IMPLEMENTATION_PLAN.md", "implementation_plan.md"];
 
-/// A preset and its plan file.
 pub(super) struct Source {
     pub(super) preset: &'static Preset,
     pub(super) plan: Option<PlanFile>,
@@ -142,7 +141,6 @@ fn existing_of(
     Ok(None)
 }
 
-/// One branch of a plan.
 pub(super) fn of_lane(plan: PlanFile) -> Result<Source, CliError> {
     Ok(Source { preset: named("branches")?, plan: Some(plan) })
 }
@@ -258,7 +256,6 @@ fn inside(project: &Project, path: &Path) -> Result<PathBuf, CliError> {
     })
 }
 
-/// The first of these files that exists.
 fn existing(project: &Project, names: &[&str]) -> Result<Option<PlanFile>, CliError> {
     for name in names {
         match PlanFile::find(&project.worktree, Path::new(name)) {

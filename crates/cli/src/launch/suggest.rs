@@ -28,16 +28,13 @@ const MANY: usize = 3;
 /// A file that looks like a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Suggestion {
-    /// Its path in the worktree.
     pub(crate) name: String,
     /// The number of open tasks; `None` for a text without checkboxes.
     open: Option<usize>,
-    /// Whether it has to be imported.
     pub(super) import: bool,
 }
 
 impl Suggestion {
-    /// What to type.
     pub(crate) fn command(&self) -> String {
         let verb = if self.import { "import" } else { "build" };
         format!("ralph {verb} {}", quoted(Path::new(&self.name)))

@@ -59,7 +59,6 @@ pub(crate) fn decisions(project: &Project, config: &Config) -> Vec<Decision> {
     all
 }
 
-/// What the settings of a repository say.
 fn settings(config: &Config) -> Vec<String> {
     let mut says = Vec::new();
     if matches!(config.gates_origin(), Origin::Repo(_)) {

@@ -50,25 +50,20 @@ pub(crate) struct CleanArgs {
     json: bool,
 }
 
-/// An item, and what ralph did with it.
 #[derive(Debug, Serialize)]
 struct Cleaned {
     path: String,
     /// `removed`, `kept`, `would remove`; `ralph made` and `stays` if it is only listed.
     did: &'static str,
-    /// Why it was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// The command to type about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
     /// Where ralph saved its uncommitted work, or that it would save some.
     #[serde(skip_serializing_if = "Option::is_none")]
     saved: Option<String>,
-    /// A further note.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// Its size on disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
 }
@@ -329,7 +324,6 @@ fn shown(project: &Project, path: &Path) -> String {
     path.strip_prefix(&project.worktree).unwrap_or(path).display().to_string()
 }
 
-/// A number of bytes with its unit.
 fn size(bytes: u64) -> String {
     let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     match units.into_iter().find(|(unit, _)| bytes >= *unit) {

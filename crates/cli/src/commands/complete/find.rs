@@ -29,7 +29,6 @@ pub(super) const PATHS: [&str; 2] = [":files", ":folders"];
 /// A value and its description.
 type Found = (String, String);
 
-/// Finds values for one command line.
 #[derive(Debug)]
 pub(super) struct Finder {
     environment: Environment,
@@ -118,7 +117,6 @@ impl Finder {
         })
     }
 
-    /// Does something with the repository and the options of the command line.
     fn with<R>(&self, work: impl FnOnce(&Context<'_>) -> Option<R>) -> Option<R> {
         let mut global = global_of(&self.words)?;
         global.directory = global.directory.map(|path| self.without_tilde(&path));

@@ -25,7 +25,6 @@ pub(super) struct WhichFile {
     project: bool,
 }
 
-/// A config file that is changed, and its text so far.
 struct ConfigFile {
     path: PathBuf,
     /// The path as ralph shows it.
@@ -101,7 +100,6 @@ pub(super) fn edit(which: WhichFile, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// A setting by its key.
 fn known(key: &str) -> Result<(&str, &'static Setting), CliError> {
     config::known(key).map_err(|error| config_error(&error))
 }
@@ -210,7 +208,6 @@ impl ConfigFile {
         })
     }
 
-    /// Warns if another place overrides what the file now says.
     fn report_override(&self, key: &str, context: &mut Context<'_>) -> Done {
         let config = context.config()?;
         let entry = config.entries().find(|entry| entry.key == key);
@@ -227,7 +224,6 @@ impl ConfigFile {
         Ok(())
     }
 
-    /// Says if another place sets what the file does not.
     fn report_elsewhere(&self, key: &str, context: &mut Context<'_>) -> Done {
         let config = context.config()?;
         let entry = config.entries().find(|entry| entry.key == key);

@@ -96,7 +96,6 @@ impl Demo<'_, '_> {
         proof::check(self.repo)
     }
 
-    /// Prints a heading and a paragraph.
     fn say(&mut self, heading: &str, text: &str) -> Done {
         let style = self.context.out.style;
         self.context.out.line(format!("\n{}", style.paint(Meaning::Heading, heading)))?;
@@ -116,7 +115,6 @@ impl Demo<'_, '_> {
         Ok(self.context.out.finish()?)
     }
 
-    /// Prints a command and runs it.
     fn run(&mut self, arguments: &[&str]) -> Done {
         self.typed("ralph", arguments)?;
         let color = |style: TextStyle| if style.color { "always" } else { "never" };
@@ -176,7 +174,6 @@ fn wide(style: TextStyle) -> usize {
     style.width.unwrap_or(80).min(80)
 }
 
-/// A word as it would be typed.
 fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@:,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

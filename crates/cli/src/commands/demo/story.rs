@@ -7,14 +7,12 @@ use serde_json::{Value, json};
 
 use crate::error::{CliError, Done};
 
-/// A task of the plan.
 pub(super) struct Planned {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     pub(super) after: Option<&'static str>,
 }
 
-/// The plan.
 pub(super) const TASKS: [Planned; 3] = [
     Planned { id: "greet", title: "Greet the user by name", after: None },
     Planned { id: "loud", title: "Add an option --loud", after: Some("greet") },
@@ -84,12 +82,10 @@ text="Hello, $1!"
 echo "$text"
 "#;
 
-/// The user's own config file, in the demo.
 pub(super) fn user_config(folder: &Path) -> PathBuf {
     folder.join("config.toml")
 }
 
-/// Creates the repository and writes the agent's script.
 pub(super) fn prepare(folder: &Path, repo: &Path) -> Done {
     std::fs::create_dir(repo)?;
     let cassette = folder.join("agent.jsonl");

@@ -14,7 +14,6 @@ use crate::error::CliError;
 use crate::launch::{ActiveGate, Missing, active_gates, gate_trial, text_of};
 use crate::wiring::Context;
 
-/// The gates of this project, or a warning if there are none.
 pub(super) fn all(
     project: &Project,
     config: &Config,
@@ -44,7 +43,6 @@ pub(super) struct Stand {
 }
 
 impl Stand {
-    /// Ready for gates, or why not.
     pub(super) fn prepare(
         project: &Project,
         config: &Config,

@@ -21,7 +21,6 @@ struct Open {
     mode: u32,
 }
 
-/// Whether other users can read or change ralph's files.
 pub(super) fn inspect(project: &Project, config: &Config) -> Check {
     let (open, foreign) = open(project, config);
     let shown =

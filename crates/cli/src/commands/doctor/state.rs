@@ -50,7 +50,6 @@ pub(super) fn settings(context: &Context<'_>) -> (Check, Config) {
     }
 }
 
-/// How much disk space is free.
 pub(super) fn disk(project: &Project) -> Check {
     let free = match disk::free(&project.worktree) {
         Ok(free) => free,
@@ -69,7 +68,6 @@ pub(super) fn disk(project: &Project) -> Check {
     }
 }
 
-/// Whether the task database is ralph's and intact.
 pub(super) fn store(project: &Project, config: &Config) -> Check {
     let path = project.resolve(config.get(key::STORE_PATH));
     let counted = || match SqliteStore::open_existing(&path)? {
@@ -86,7 +84,6 @@ pub(super) fn store(project: &Project, config: &Config) -> Check {
     }
 }
 
-/// Whether the skills, the hooks and the other files of `ralph init` exist.
 pub(super) fn installed(project: &Project) -> Check {
     let steps = install(project, Mode::Look, &Proposal::default(), false);
     let refused: Vec<String> = steps

@@ -28,15 +28,12 @@ use crate::exit_codes::Exit;
 use crate::launch::{self, DisplayKind, FeatureStep, FeatureWork};
 use crate::wiring::Context;
 
-/// The input of this call.
 pub(super) struct Given<'a> {
     /// What the user wants; may be empty.
     pub(super) idea: &'a str,
-    /// The answer to the open question.
     pub(super) answer: Option<&'a str>,
 }
 
-/// What the sessions of this call used.
 #[derive(Debug, Default)]
 struct Totals {
     usage: Usage,
@@ -135,7 +132,6 @@ pub(super) fn hold(
     }
 }
 
-/// The first words of a conversation.
 fn greet(name: &FeatureName, talk: &Interview, context: &mut Context<'_>) {
     let style = context.out.message_style;
     let heading = style.paint(Meaning::Heading, format!("Interview about {name}"));
@@ -149,7 +145,6 @@ fn greet(name: &FeatureName, talk: &Interview, context: &mut Context<'_>) {
     context.out.note(format!("{heading}{begun}\n{how}"));
 }
 
-/// The last words of a conversation whose spec is written.
 fn finished(talk: &Interview, totals: &Totals, context: &mut Context<'_>) {
     let style = context.out.message_style;
     let (mark, words) = (style.paint(Meaning::Good, "✓"), totals.words(talk));
@@ -193,7 +188,6 @@ fn save(talk: &Interview, files: &FeatureFiles) -> Done {
         .map_err(|error| CliError::failed(format!("{} cannot be written: {error}", path.display())))
 }
 
-/// Records the idea and the answer of this call.
 fn take_in(name: &FeatureName, given: &Given<'_>, talk: &mut Interview) -> Done {
     if !given.idea.trim().is_empty() {
         talk.idea = text::long("idea", given.idea.trim()).map_err(text_error)?;

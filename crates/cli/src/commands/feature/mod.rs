@@ -88,7 +88,6 @@ pub(crate) fn cmd_feature(args: FeatureArgs, context: &mut Context<'_>) -> Done 
     }
 }
 
-/// The feature with this name.
 fn known(name: &FeatureName, store: &mut dyn Store) -> Result<Feature, CliError> {
     let found = store.features()?.into_iter().find(|feature| feature.name == *name);
     found.ok_or_else(|| {
@@ -97,18 +96,15 @@ fn known(name: &FeatureName, store: &mut dyn Store) -> Result<Feature, CliError>
     })
 }
 
-/// What the runs of one call share.
 #[derive(Debug, Default)]
 struct Call {
     /// The sessions that remain; `None` means that the settings decide.
     sessions: Option<u32>,
     /// The cost of the earlier runs, in millionths of a dollar.
     spent: u64,
-    /// The conversation that the runs are a part of.
     conversation: Option<Conversation>,
 }
 
-/// Runs sessions for a feature.
 fn run(
     work: FeatureWork,
     call: &Call,

@@ -94,7 +94,6 @@ pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) ->
     Ok(())
 }
 
-/// What is wrong with a text, in a word.
 fn short(fault: &TextFault) -> &'static str {
     match fault {
         TextFault::Missing => "missing",
@@ -105,7 +104,6 @@ fn short(fault: &TextFault) -> &'static str {
     }
 }
 
-/// The agent's open question.
 fn open_question(files: &FeatureFiles) -> Result<Option<String>, CliError> {
     Ok(interview::load(files)?.open_text().map(str::to_owned))
 }

@@ -71,7 +71,6 @@ pub(super) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
     settle(&name, &files, args, context)
 }
 
-/// What to do with the proposals.
 enum Answer {
     /// Apply them, and delete the tasks that they leave out.
     All,
@@ -81,7 +80,6 @@ enum Answer {
     Later,
 }
 
-/// Shows the proposals, and applies them if allowed.
 fn settle(
     name: &FeatureName,
     files: &FeatureFiles,
@@ -128,7 +126,6 @@ fn settle(
     Ok(())
 }
 
-/// The proposals that are on disk.
 fn kept(name: &FeatureName, files: &FeatureFiles) -> Result<Proposals, CliError> {
     let path = files.proposed();
     let text = FeatureFiles::read(&path)

@@ -10,7 +10,6 @@ use serde_json::json;
 use crate::error::{CliError, Done};
 use crate::wiring::Context;
 
-/// What an import does with a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     New,
@@ -79,7 +78,6 @@ fn changes(plan: &PlanTask, task: &Task) -> bool {
         || fields.deps.as_ref().is_some_and(|deps| sorted(deps) != sorted(&task.deps))
 }
 
-/// Prints what the plan would do.
 pub(super) fn show(
     plan: &Plan,
     format: &dyn PlanFormat,
@@ -126,7 +124,6 @@ pub(super) fn show(
     Ok(())
 }
 
-/// What else the line of a task says.
 fn remark(task: &PlanTask) -> String {
     const NAMED: usize = 3;
     let deps = task.fields.deps.as_deref().unwrap_or_default();
@@ -144,7 +141,6 @@ fn remark(task: &PlanTask) -> String {
     }
 }
 
-/// The task with this id, if there is one.
 pub(super) fn known(store: &mut dyn Store, task: &PlanTask) -> Result<Option<Task>, CliError> {
     match store.get(&task.id) {
         Ok(task) => Ok(Some(task)),

@@ -36,7 +36,6 @@ pub(crate) const WORTH_READING: [&str; 22] = [
 /// Folders in which the names of files help to detect the test command.
 pub(crate) const WORTH_LISTING: [&str; 1] = ["tests"];
 
-/// A test command and the file that shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DetectedCommand {
     pub(crate) command: String,
@@ -66,7 +65,6 @@ impl Top {
     }
 }
 
-/// Returns the command and the file that shows it.
 type Rule = fn(&Top) -> Option<(String, &str)>;
 
 /// One row per kind of project: the tools of the languages in the first table, recipes such as make targets in
@@ -113,7 +111,6 @@ fn node(top: &Top) -> Option<(String, &str)> {
     Some((format!("{server}{command}"), "package.json"))
 }
 
-/// How a package manager starts things.
 pub(super) struct NodeRunner {
     pub(super) name: &'static str,
     /// The script `test`.
@@ -266,7 +263,6 @@ fn just(top: &Top) -> Option<(String, &str)> {
     just_recipe(top, "test")
 }
 
-/// The recipe of this name in a Makefile or a justfile.
 pub(super) fn recipe<'t>(top: &'t Top, name: &str) -> Option<(String, &'t str)> {
     make_target(top, name).or_else(|| just_recipe(top, name))
 }

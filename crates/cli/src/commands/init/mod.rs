@@ -181,7 +181,6 @@ fn tell_checks(
     });
 }
 
-/// `ralph init --undo`.
 fn cmd_undo(args: &InitArgs, project: &Project, context: &mut Context<'_>) -> Done {
     let steps = undo::undo_all(project);
     if args.json {
@@ -195,7 +194,6 @@ fn cmd_undo(args: &InitArgs, project: &Project, context: &mut Context<'_>) -> Do
     refuse_if_refused(&steps, "ralph init --undo")
 }
 
-/// Fails if a file could not be written or removed.
 fn refuse_if_refused(steps: &[Step], again: &str) -> Done {
     let refused = steps.iter().filter(|step| matches!(step.did, Did::Refused(_))).count();
     if refused == 0 {

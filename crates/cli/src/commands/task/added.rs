@@ -11,7 +11,6 @@ use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
 use crate::wiring::{Context, out_of_reach};
 
-/// Adds the task on behalf of the session, and prints its id.
 pub(super) fn carry_out(
     mut new: NewTask,
     identity: &SessionIdentity,

@@ -169,7 +169,6 @@ pub(super) struct DoneArgs {
 }
 
 impl DoneArgs {
-    /// The task and its result.
     pub(super) fn read(&self) -> Result<(TaskId, Option<String>), CliError> {
         Ok((task_id(&self.id)?, self.result.as_deref().map(result).transpose()?))
     }
@@ -211,7 +210,6 @@ pub(super) struct FailArgs {
 }
 
 impl FailArgs {
-    /// The task, the reason, and whether it must not be retried.
     pub(super) fn read(&self) -> Result<(TaskId, String, bool), CliError> {
         let id = task_id(&self.id)?;
         // A script that has nothing to say must still be able to return its task.

@@ -46,7 +46,6 @@ struct FieldArgs {
 }
 
 impl FieldArgs {
-    /// Whether the description comes from standard input.
     fn reads_stdin(&self) -> bool {
         self.description.as_deref() == Some("-")
     }
@@ -122,7 +121,6 @@ fn long_text(value: &str, context: &mut Context<'_>) -> Result<String, CliError>
     text::long("description", value).map_err(text_error)
 }
 
-/// A refused text as an error of the command.
 pub(crate) fn text_error(error: TextError) -> CliError {
     let hint = match &error {
         TextError::Empty { .. } => "say in a few words what to do",
@@ -158,7 +156,6 @@ impl AddArgs {
         self.fields.reads_stdin()
     }
 
-    /// The task to add.
     pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask, CliError> {
         read(self.id.as_deref(), &self.title, &self.fields, context)
     }
@@ -186,7 +183,6 @@ impl CreateArgs {
         self.fields.reads_stdin()
     }
 
-    /// The task to add.
     pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask, CliError> {
         read(Some(&self.id), &self.title, &self.fields, context)
     }
@@ -248,7 +244,6 @@ impl UpdateArgs {
         self.fields.reads_stdin()
     }
 
-    /// Which task, its fields, its status.
     pub(super) fn read(
         &self,
         context: &mut Context<'_>,
@@ -377,7 +372,6 @@ pub(super) struct BlockArgs {
 }
 
 impl BlockArgs {
-    /// The task that waits, and for which.
     pub(super) fn read(&self) -> Result<(TaskId, TaskId), CliError> {
         Ok((task_id(&self.id)?, task_id(&self.by)?))
     }
@@ -402,7 +396,6 @@ pub(super) struct UnblockArgs {
 }
 
 impl UnblockArgs {
-    /// The task that waits, and for which no longer.
     pub(super) fn read(&self) -> Result<(TaskId, TaskId), CliError> {
         Ok((task_id(&self.id)?, task_id(&self.by)?))
     }

@@ -13,7 +13,6 @@ use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
 use crate::wiring::{Context, out_of_reach};
 
-/// Carries out a call of `ralph task` on behalf of the session.
 pub(crate) fn cmd_task_for_session(
     args: TaskArgs,
     identity: &SessionIdentity,

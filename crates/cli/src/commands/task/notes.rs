@@ -26,7 +26,6 @@ pub(super) struct LogArgs {
 }
 
 impl LogArgs {
-    /// Whether it writes a note.
     pub(super) fn writes(&self) -> bool {
         self.text.is_some()
     }
@@ -89,7 +88,6 @@ impl AskArgs {
         self.text == "-"
     }
 
-    /// The task and the question.
     pub(super) fn read(&self, context: &mut Context<'_>) -> Result<(TaskId, String), CliError> {
         Ok((task_id(&self.id)?, given("question", &self.text, context)?))
     }

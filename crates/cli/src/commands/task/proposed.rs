@@ -17,7 +17,6 @@ use crate::error::{CliError, Done, with_store};
 use crate::exit_codes::Exit;
 use crate::wiring::{Context, out_of_reach};
 
-/// Whether this command is about proposals.
 pub(super) fn is_meant(command: &TaskCommand) -> bool {
     matches!(
         command,
@@ -32,7 +31,6 @@ pub(super) fn is_meant(command: &TaskCommand) -> bool {
     )
 }
 
-/// Carries it out.
 pub(super) fn carry_out(
     command: TaskCommand,
     requests: &Requests,
@@ -202,7 +200,6 @@ fn amend(all: &mut Proposals, id: &TaskId, patch: TaskPatch, store: &mut dyn Sto
     all.amend(id, patch).map_err(|refusal| with_store(refusal.into(), store))
 }
 
-/// The tasks that a proposed task waits for.
 fn deps_of(all: &Proposals, id: &TaskId, store: &mut dyn Store) -> Result<Vec<TaskId>, CliError> {
     let output =
         all.tasks().iter().find(|task| task.id == *id).and_then(|task| task.fields.deps.clone());
@@ -212,7 +209,6 @@ fn deps_of(all: &Proposals, id: &TaskId, store: &mut dyn Store) -> Result<Vec<Ta
     })
 }
 
-/// The task of the plan with this id.
 fn existing(id: &TaskId, store: &mut dyn Store) -> Result<Option<Task>, CliError> {
     match store.get(id) {
         Ok(task) => Ok(Some(task).filter(|task| task.status != Status::Deleted)),

@@ -33,14 +33,12 @@ pub(super) struct ReopenArgs {
     json: bool,
 }
 
-/// What reopening changed.
 #[derive(Debug, Serialize)]
 pub(crate) struct Reopened {
     /// The tasks, and those that they are parts of.
     reopened: Vec<TaskId>,
     /// Dependents that are done, each with the reopened task that it depends on.
     done_dependents: Vec<Dependent>,
-    /// Plan files in which checkboxes were cleared.
     plan_files: Vec<String>,
 }
 
@@ -160,7 +158,6 @@ impl Reopened {
         Self { reopened: vec![], done_dependents: vec![], plan_files: vec![] }
     }
 
-    /// Says what is open again and what stays done.
     pub(crate) fn tell(&self, context: &mut Context<'_>) {
         for id in &self.reopened {
             context.out.note(format!("{id} is open again"));

@@ -20,13 +20,11 @@ use crate::exit_codes::Exit;
 use crate::history;
 use crate::wiring::Context;
 
-/// What to undo.
 pub(super) enum Target {
     Task(TaskId),
     Iterations(usize),
 }
 
-/// What is undone: the iterations, and where.
 pub(super) struct Chosen {
     pub(super) place: Place,
     pub(super) iterations: Vec<LandedIteration>,

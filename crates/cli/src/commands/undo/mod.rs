@@ -61,7 +61,6 @@ pub(crate) struct UndoArgs {
     json: bool,
 }
 
-/// The JSON output.
 #[derive(Serialize)]
 struct Told<'a> {
     dry_run: bool,
@@ -224,7 +223,6 @@ fn plans(
     Ok(found)
 }
 
-/// Reopens those of the tasks that are done.
 fn reopen_done(
     tasks: &[FinishedTask],
     note: &str,

@@ -46,7 +46,6 @@ pub(super) struct Call {
     pub(super) include: String,
     /// The command that prepares a new worktree.
     pub(super) setup_command: String,
-    /// The folder of the worktrees.
     pub(super) folder: PathBuf,
     /// The base that each section names.
     bases: Vec<Option<String>>,
@@ -54,7 +53,6 @@ pub(super) struct Call {
     pub(super) usual: Option<String>,
     pub(super) remote: Remote,
     pub(super) keep: String,
-    /// The id of the call.
     pub(super) run: Option<RunId>,
     /// The commit at which ralph found or created each branch.
     pub(super) begun: RefCell<Vec<Option<String>>>,
@@ -129,7 +127,6 @@ impl Call {
         Ok(call)
     }
 
-    /// The sections to work on.
     fn open(&self) -> impl Iterator<Item = usize> {
         (0..self.sections.len()).filter(|at| {
             let section = &self.sections[*at];
@@ -237,7 +234,6 @@ impl Call {
         Ok(())
     }
 
-    /// Why the plan can no longer be read, as a sentence.
     pub(super) fn unread_words(&self) -> Option<String> {
         let why = self.unread.as_ref()?;
         Some(format!("ralph cannot read the changes in {}: {why}", self.plan.name()))
@@ -258,7 +254,6 @@ impl Call {
         Worktrees::new(&self.home, &self.folder)
     }
 
-    /// The commit at which ralph found or created a branch in this call.
     pub(super) fn begun(&self, number: usize) -> Option<String> {
         self.begun.borrow()[number].clone()
     }
@@ -281,7 +276,6 @@ impl Call {
         Some(format!("{what} in no branch ({place}): move {them} below a `## Branch:` heading"))
     }
 
-    /// Why a branch never started.
     pub(super) fn needs_words(&self, missing: &[usize]) -> String {
         let names: Vec<&str> = missing.iter().map(|at| self.sections[*at].name.as_str()).collect();
         format!("it needs {}, which is not complete", names.join(" and "))
@@ -364,7 +358,6 @@ impl Call {
         Ok(())
     }
 
-    /// Prints what would happen.
     pub(super) fn rehearsed(&self, options: &RunOptions, config: &Config) -> String {
         let mut order = Schedule::new(self.sections.clone(), self.jobs);
         if let Some(only) = self.only {

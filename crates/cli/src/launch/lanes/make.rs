@@ -37,11 +37,8 @@ pub(super) struct Shares {
     pub(super) display: Shared,
     /// How long the call has been running.
     pub(super) elapsed: Duration,
-    /// Whether the user has stopped the call.
     pub(super) interrupts: Interrupts,
-    /// The user's commands to the running lanes.
     pub(super) controls: Controls,
-    /// Receives the events of the lanes.
     pub(super) events: Sender<LaneEvent>,
 }
 
@@ -224,7 +221,6 @@ fn worktree_notices(branch: &BranchName, base: &str, prepared: &Prepared) -> Vec
 }
 
 impl Ready {
-    /// Runs the lane to its end.
     pub(super) fn run(self) -> End {
         let Self { setup, reporters, worktree_setup, display, interrupts, controls, published } =
             self;

@@ -45,11 +45,8 @@ use record::CallRecord;
 
 /// A branch that ralph works on in parallel with others.
 pub(crate) struct Lane {
-    /// Its index.
     pub(super) number: u64,
-    /// The call that it belongs to.
     pub(super) call: Option<RunId>,
-    /// Its section of the plan.
     pub(super) plan: PlanFile,
     /// The base that its section names.
     pub(super) base: Option<String>,
@@ -61,16 +58,12 @@ pub(crate) struct Lane {
     pub(super) display: Shared,
 }
 
-/// What happened to the branch of a lane.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Went {
-    /// The result of publishing it, if the user asked for that.
     publication: Option<Publication>,
-    /// The last state of its pull request.
     review: Option<Review>,
 }
 
-/// How a lane ended.
 #[derive(Debug)]
 pub(super) enum End {
     /// Like any run, with the publication and the review of its branch.
@@ -183,7 +176,6 @@ impl End {
 /// An event of a lane, by its number.
 #[derive(Debug)]
 enum LaneEvent {
-    /// It has ended.
     Ended(usize, Box<End>),
     /// It only watches its pull request now, or has work again.
     Watches(usize, bool),
@@ -214,7 +206,6 @@ pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Contex
     finish(&call, &ends, context)
 }
 
-/// Prints what would happen, without doing it.
 pub(super) fn dry_run(options: &RunOptions, plan: &PlanFile, context: &mut Context<'_>) -> Done {
     let home = context.project()?;
     call::check_home(&home)?;

@@ -22,7 +22,6 @@ pub(super) struct CallRecord {
 }
 
 impl CallRecord {
-    /// Records that the call starts.
     pub(super) fn begin(
         options: &RunOptions,
         plan: &PlanFile,
@@ -65,7 +64,6 @@ impl CallRecord {
         Ok(this)
     }
 
-    /// The id of the call.
     pub(super) fn run(&self) -> &RunId {
         &self.state.run
     }
