@@ -26,7 +26,7 @@ pub(crate) fn follow(context: &mut Context<'_>) -> Result<Option<Receiver<String
         // It ended a moment ago.
         Err(ClientError::NobodyThere(_)) => return Ok(None),
         Err(error) => {
-            return Err(CliError::failed(format!("the run cannot be followed: {error}")));
+            return Err(failed!("the run cannot be followed: {error}"));
         }
     };
     let (sender, receiver) = channel();

@@ -1,10 +1,12 @@
 //! Errors as the user sees them: one sentence, its cause, and the command to type.
 
-use std::io;
+use std::path::Path;
+use std::{fmt, io};
 
+use ralph_core::ids::IdError;
 use ralph_core::nearest::nearest;
 use ralph_core::task::Refusal;
-use ralph_core::text::printable;
+use ralph_core::text::{TextError, printable};
 use ralph_core::{FeatureName, TaskId};
 use ralph_engine::ports::{GitError, Scope, Store, StoreError};
 use ralph_engine::project::ProjectError;
@@ -13,6 +15,25 @@ use ralph_ui::style::{Meaning, TextStyle};
 use crate::error_codes::ErrorCode;
 use crate::exit_codes::Exit;
 use crate::output::{ErrorJson, Output};
+
+/// The constructors of [`CliError`] with the arguments of `format!`.
+macro_rules! failed {
+    ($($text:tt)+) => { $crate::error::CliError::failed(format!($($text)+)) };
+}
+macro_rules! run_failed {
+    ($($text:tt)+) => { $crate::error::CliError::run_failed(format!($($text)+)) };
+}
+macro_rules! usage {
+    ($($text:tt)+) => { $crate::error::CliError::usage(format!($($text)+)) };
+}
+macro_rules! no_plan {
+    ($($text:tt)+) => {
+        $crate::error::CliError::new($crate::exit_codes::Exit::NoPlan, format!($($text)+))
+    };
+}
+macro_rules! refused {
+    ($($text:tt)+) => { $crate::error::CliError::refused(format!($($text)+)) };
+}
 
 /// What every command returns.
 pub(crate) type Done = Result<(), CliError>;
@@ -70,6 +91,16 @@ impl CliError {
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
+    }
+
+    /// Not found, or not allowed now.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self::new(Exit::NotEligible, message)
+    }
+
+    /// A file that cannot be `read`, `written` or `removed`.
+    pub(crate) fn file(path: &Path, cannot: &str, error: impl fmt::Display) -> Self {
+        failed!("{} cannot be {cannot}: {error}", path.display())
     }
 
     /// A failure that another process has already printed, with its exit code.
@@ -144,6 +175,31 @@ impl From<io::Error> for CliError {
         let mut failed = Self::failed(error.to_string());
         failed.is_closed_pipe = error.kind() == io::ErrorKind::BrokenPipe;
         failed
+    }
+}
+
+impl From<IdError> for CliError {
+    fn from(error: IdError) -> Self {
+        Self::failed(error.to_string())
+    }
+}
+
+impl From<TextError> for CliError {
+    fn from(error: TextError) -> Self {
+        let hint = match &error {
+            TextError::Empty { .. } => "say in a few words what to do",
+            TextError::TooLong { field: "title", .. } => {
+                "shorten the title and put the rest into -d TEXT"
+            }
+            TextError::Control { field: "title", .. } => {
+                "a title is one line; put the rest into -d TEXT"
+            }
+            TextError::TooLong { .. } => {
+                "put long texts into a file in the repository and name it with --ref"
+            }
+            TextError::Control { .. } => "this text must be one line",
+        };
+        Self::failed(error.to_string()).hint(hint)
     }
 }
 
@@ -234,36 +290,15 @@ impl From<StoreError> for CliError {
 }
 
 /// A path that can be pasted into a shell.
-pub(crate) fn quoted(path: &std::path::Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     ralph_core::shell::quoted(&path.display().to_string())
 }
 
 /// Not found and not allowed now are 2; requests that could never succeed are 1.
 fn exit_of(refusal: &Refusal) -> Exit {
-    match refusal {
-        Refusal::Unknown { .. }
-        | Refusal::UnknownFeature { .. }
-        | Refusal::UnknownAgent { .. }
-        | Refusal::UnknownQuestion { .. }
-        | Refusal::Transition { .. }
-        | Refusal::NotClaimable { .. }
-        | Refusal::NothingReady { .. }
-        | Refusal::ClaimLost { .. }
-        | Refusal::NotClaimed { .. }
-        | Refusal::NotBlockedBy { .. }
-        | Refusal::IsDeleted { .. }
-        | Refusal::DoneIsFinal { .. }
-        | Refusal::ParentClosed { .. }
-        | Refusal::BlockClosed { .. }
-        | Refusal::HasUnfinishedParts { .. }
-        | Refusal::FailedParts { .. }
-        | Refusal::DoneParts { .. }
-        | Refusal::NotFinished { .. }
-        | Refusal::FeatureUnfinished { .. } => Exit::NotEligible,
-        Refusal::Exists { .. }
-        | Refusal::FeatureExists { .. }
-        | Refusal::OnItself { .. }
-        | Refusal::Cycle { .. } => Exit::Error,
+    match ErrorCode::from(refusal) {
+        ErrorCode::TaskExists | ErrorCode::FeatureExists | ErrorCode::Cycle => Exit::Error,
+        _ => Exit::NotEligible,
     }
 }
 
@@ -382,7 +417,7 @@ pub(crate) fn with_store(error: StoreError, store: &mut dyn Store) -> CliError {
 
 pub(crate) fn feature_name(text: &str) -> Result<FeatureName, CliError> {
     FeatureName::new(text).map_err(|error| {
-        CliError::failed(format!("{text:?} is not a valid feature name: {error}"))
+        failed!("{text:?} is not a valid feature name: {error}")
             .hint("use letters, digits, dots and dashes, such as login-form")
     })
 }
@@ -390,7 +425,6 @@ pub(crate) fn feature_name(text: &str) -> Result<FeatureName, CliError> {
 pub(crate) fn task_id(text: &str) -> Result<TaskId, CliError> {
     TaskId::new(text).map_err(|error| {
         let shown: String = text.chars().take(60).collect();
-        CliError::failed(format!("{shown:?} is not a valid task id: {error}"))
-            .hint("see all tasks: ralph task list")
+        failed!("{shown:?} is not a valid task id: {error}").hint("see all tasks: ralph task list")
     })
 }

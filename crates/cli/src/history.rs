@@ -54,7 +54,7 @@ pub(crate) fn find(name: &str, context: &mut Context<'_>) -> Result<KeptRun, Cli
         _ => {
             let ids = found.iter().take(NAMED).map(|kept| kept.run.as_str());
             let ids = ids.collect::<Vec<_>>().join(", ");
-            Err(CliError::failed(format!("{} runs begin with {name}: {ids}", found.len()))
+            Err(failed!("{} runs begin with {name}: {ids}", found.len())
                 .hint("type more of the id; see all runs: ralph runs"))
         }
     }
@@ -62,7 +62,7 @@ pub(crate) fn find(name: &str, context: &mut Context<'_>) -> Result<KeptRun, Cli
 
 fn unknown(name: &str, all: &[KeptRun]) -> CliError {
     if all.is_empty() {
-        return CliError::failed(format!("there is no run {name}: no run has written a log here"))
+        return failed!("there is no run {name}: no run has written a log here")
             .hint("start one: ralph build");
     }
     let near = nearest(name, all.iter().map(|kept| kept.run.as_str()), NAMED);
@@ -72,7 +72,7 @@ fn unknown(name: &str, all: &[KeptRun]) -> CliError {
         false => ("nearest", near),
     };
     let verb = if ids.len() == 1 { "is" } else { "are" };
-    CliError::failed(format!("there is no run {name} here; the {which} {verb} {}", ids.join(", ")))
+    failed!("there is no run {name} here; the {which} {verb} {}", ids.join(", "))
         .hint("see all runs: ralph runs")
 }
 

@@ -1,11 +1,15 @@
 //! `ralph`: arguments in, exit code out; everything else is in the modules.
 
+// First: their macros are for the others.
+#[macro_use]
+mod error;
+#[macro_use]
+mod commands;
+
 mod app;
 mod attach;
-mod commands;
 mod config;
 mod environment;
-mod error;
 mod error_codes;
 mod exit_codes;
 mod history;

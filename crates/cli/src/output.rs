@@ -9,6 +9,7 @@ use ralph_ui::style::{Meaning, TextStyle};
 use serde::Serialize;
 
 use crate::environment::Environment;
+use crate::error::Done;
 
 /// When to use colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -20,6 +21,17 @@ pub(crate) enum Color {
     Always,
     /// Never.
     Never,
+}
+
+impl Color {
+    /// Whether there are colors; `auto` if the user leaves it open.
+    pub(crate) const fn or(self, auto: bool) -> bool {
+        match self {
+            Self::Auto => auto,
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -110,15 +122,10 @@ pub(crate) struct Output {
 
 impl Output {
     pub(crate) fn new(environment: &Environment, color: Color, quiet: bool) -> Self {
-        Self {
-            streams: Streams::Own(BufWriter::new(io::stdout())),
-            style: style_for(environment, color, io::stdout().is_terminal()),
-            message_style: style_for(environment, color, io::stderr().is_terminal()),
-            quiet,
-            taken: false,
-            kind: String::new(),
-            json: false,
-        }
+        let style = style_for(environment, color, io::stdout().is_terminal());
+        let message_style = style_for(environment, color, io::stderr().is_terminal());
+        let streams = Streams::Own(BufWriter::new(io::stdout()));
+        Self { streams, ..Self::kept(style, message_style, quiet) }
     }
 
     /// Keeps everything in memory.
@@ -211,6 +218,12 @@ impl Output {
         }
     }
 
+    /// Ends a command with such a message.
+    pub(crate) fn conclude(&mut self, text: impl std::fmt::Display) -> Done {
+        self.note(text);
+        Ok(())
+    }
+
     /// Warns; `-q` silences it.
     pub(crate) fn warning(&mut self, text: impl std::fmt::Display) {
         if self.json {
@@ -249,11 +262,7 @@ impl Output {
 
 fn style_for(environment: &Environment, color: Color, is_terminal: bool) -> TextStyle {
     TextStyle {
-        color: match color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => is_terminal && !environment.no_color,
-        },
+        color: color.or(is_terminal && !environment.no_color),
         width: is_terminal.then(|| terminal_width(environment)),
     }
 }

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use ralph_core::Timestamp;
+use ralph_core::ids::RunId;
 use ralph_core::records::LogKind;
 use ralph_core::run::{Cancel, NeedsMerge, RunEvent, StopReason};
 use ralph_core::task::{Status, StatusFilter, Task};
@@ -21,7 +22,6 @@ use ralph_engine::run::state_file::{self, StateFile};
 use ralph_engine::run::{journal, merges_needed};
 use ralph_engine::vcs::GitVcs;
 use ralph_engine::vcs::git::Git;
-use ralph_engine::vcs::worktree::Worktrees;
 use ralph_ui::status::{LaneStatus, State, StatusPage, WaitingTask};
 
 use crate::config::key;
@@ -54,24 +54,15 @@ impl RunFiles {
         let folder = project.worktree.join(".ralph");
         let path = folder.join("state.toml");
         let holder = WorktreeLock::holder(&folder);
-        let state = state_file::read(&path).map_err(|error| {
-            CliError::failed(format!("{} cannot be read: {error}", path.display()))
-        })?;
+        let state =
+            state_file::read(&path).map_err(|error| CliError::file(&path, "read", error))?;
         // A run that has just started has not written its state yet: the existing file belongs to an earlier one.
         let of_holder = |state: &StateFile| {
             holder.as_ref().is_none_or(|holder| *holder == state.pid.to_string())
         };
         let state = state.filter(of_holder);
         let all = RunLogs::all(&project.resolve(context.config()?.get(key::LOGS_DIR)))?;
-        let logs = match &state {
-            Some(state) => {
-                let is_it = |logs: &&RunLogs| {
-                    journal::run_of(&logs.journal()).is_some_and(|run| run == state.run)
-                };
-                all.iter().rev().take(JOURNALS).find(is_it).cloned()
-            }
-            None => None,
-        };
+        let logs = state.as_ref().and_then(|state| logs_of(&state.run, &all)).cloned();
         Ok(Self { holder, state, logs })
     }
 
@@ -84,9 +75,7 @@ impl RunFiles {
     pub(crate) fn journal(&self) -> Result<Vec<RunEvent>, CliError> {
         let Some(logs) = &self.logs else { return Ok(vec![]) };
         let path = logs.journal();
-        journal::read(&path).map_err(|error| {
-            CliError::failed(format!("{} cannot be read: {error}", path.display()))
-        })
+        journal::read(&path).map_err(|error| CliError::file(&path, "read", error))
     }
 
     /// Whether a run is active here. `run` is what its journal says.
@@ -101,6 +90,11 @@ impl RunFiles {
             (None, None, _) => State::Stopped,
         }
     }
+}
+
+fn logs_of<'a>(run: &RunId, all: &'a [RunLogs]) -> Option<&'a RunLogs> {
+    let is_it = |logs: &&RunLogs| journal::run_of(&logs.journal()).as_ref() == Some(run);
+    all.iter().rev().take(JOURNALS).find(is_it)
 }
 
 /// The page that `ralph status` shows. `run` is the state from the journal, if there is one.
@@ -165,8 +159,7 @@ pub(crate) fn first_place(context: &mut Context<'_>) -> Result<Option<PathBuf>, 
 
 fn lane_places(context: &mut Context<'_>) -> Result<Vec<PathBuf>, CliError> {
     let project = context.project()?;
-    let folder = context.worktree_folder(&project)?;
-    let places = Worktrees::new(&project, &folder).places()?;
+    let places = context.places(&project)?;
     Ok(places.into_iter().map(|(_, path)| path).collect())
 }
 
@@ -181,8 +174,7 @@ fn lanes(
         return Ok(vec![]);
     }
     let config = context.config()?;
-    let folder = context.worktree_folder(project)?;
-    let places = Worktrees::new(project, &folder).places()?;
+    let places = context.places(project)?;
     if places.is_empty() {
         return Ok(vec![]);
     }
@@ -197,11 +189,8 @@ fn lanes(
         let holder = WorktreeLock::holder(&folder);
         let left = state_file::read(&folder.join("state.toml")).ok().flatten();
         let run = left.as_ref().and_then(|left| {
-            let is_it = |logs: &&RunLogs| {
-                journal::run_of(&logs.journal()).is_some_and(|run| run == left.run)
-            };
-            let logs = logs.iter().rev().take(JOURNALS).find(is_it)?;
-            Some(RunView::of(&journal::read(&logs.journal()).ok()?))
+            let journal = logs_of(&left.run, &logs)?.journal();
+            Some(RunView::of(&journal::read(&journal).ok()?))
         });
         found.push(LaneStatus {
             branch: branch.to_string(),

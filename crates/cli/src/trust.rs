@@ -19,13 +19,13 @@ use ralph_core::trust::{AGENTS, Approval, FOUND, Ledger, TrustState, Version, tr
 use ralph_engine::project::Project;
 use ralph_engine::trust::{Deciding, FoundCommand, Trust, clone_source, name_of, version};
 
-use crate::commands::init::found_commands;
+use crate::commands::init::{DetectedCommand, found_commands};
 use crate::config::{Config, key};
 use crate::error::{CliError, quoted};
 use crate::launch::Mode;
 use crate::wiring::Context;
 
-pub(crate) use question::{Decision, ask, decisions, require, show};
+pub(crate) use question::{Decision, ask, decisions, may_ask, require, show};
 
 #[derive(Default)]
 pub(crate) struct TrustCell {
@@ -37,12 +37,6 @@ pub(crate) struct TrustCell {
     /// The command shows all replacements itself.
     pub(crate) silent: bool,
     pub(crate) given: bool,
-}
-
-/// The test command of a project, and the file it comes from.
-pub(crate) struct TestCommand {
-    pub(crate) command: String,
-    pub(crate) from: String,
 }
 
 /// Detects the test command of a project for the engine.
@@ -137,7 +131,10 @@ impl Context<'_> {
 
     /// The command in `AGENTS.md`, else the detected one; `None` if there is neither. An empty command means that there
     /// are no tests.
-    pub(crate) fn test_command(&self, project: &Project) -> Result<Option<TestCommand>, CliError> {
+    pub(crate) fn test_command(
+        &self,
+        project: &Project,
+    ) -> Result<Option<DetectedCommand>, CliError> {
         let agents = match self.instead_of(&project.worktree, AGENTS)? {
             Some(instead) => instead.text().map(str::to_owned),
             None => {
@@ -146,14 +143,15 @@ impl Context<'_> {
             }
         };
         if let Some(command) = agents {
-            return Ok(Some(TestCommand { command, from: AGENTS.to_owned() }));
+            return Ok(Some(DetectedCommand { command, from: AGENTS.to_owned() }));
         }
         if let Some(instead) = self.instead_of(&project.worktree, FOUND)? {
             let from = "your project before".to_owned();
-            return Ok(instead.text().map(|text| TestCommand { command: text.to_owned(), from }));
+            return Ok(instead
+                .text()
+                .map(|text| DetectedCommand { command: text.to_owned(), from }));
         }
-        let found = found_commands(project).into_iter().next();
-        Ok(found.map(|found| TestCommand { command: found.command, from: found.from }))
+        Ok(found_commands(project).into_iter().next())
     }
 
     /// Whether the files of the repository may decide. `decides` whether there are any.
@@ -202,13 +200,12 @@ impl Context<'_> {
 
 pub(crate) fn unwritable(trust: &Trust, error: &std::io::Error) -> CliError {
     let path = trust.path().unwrap_or_default();
-    CliError::failed(format!("{} cannot be written: {error}", path.display()))
-        .hint("ralph stores your approvals there")
+    CliError::file(&path, "written", error).hint("ralph stores your approvals there")
 }
 
 fn unreadable(trust: &Trust, error: &std::io::Error) -> CliError {
     let path = trust.path().unwrap_or_default();
-    CliError::failed(format!("{} cannot be read: {error}", path.display()))
+    CliError::file(&path, "read", error)
         .hint("ralph stores your approvals and the changes of sessions there")
         .hint(format!(
             "review the files that decide what runs, then start over: rm {}",

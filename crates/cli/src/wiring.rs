@@ -5,21 +5,24 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ralph_core::AgentId;
+use ralph_core::branch::BranchName;
 use ralph_core::run::Notice;
-use ralph_core::task::{Actor, RetryLimit};
+use ralph_core::task::{Actor, RetryLimit, Task};
 use ralph_core::trust::SETTINGS;
+use ralph_core::{AgentId, TaskId, Timestamp};
+use ralph_engine::clock;
 use ralph_engine::entropy::Ids;
 use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::project::Project;
 use ralph_engine::store::{MemoryStore, SqliteStore, sqlite};
 use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
+use ralph_engine::vcs::worktree::Worktrees;
 
 use crate::app::GlobalArgs;
 use crate::config::{self, Config, Flags, Sources, key};
 use crate::environment::Environment;
-use crate::error::CliError;
+use crate::error::{CliError, with_store};
 use crate::exit_codes::Exit;
 use crate::launch;
 use crate::output::{Color, Output};
@@ -54,20 +57,21 @@ struct ForSession {
 impl<'a> Context<'a> {
     pub(crate) fn new(environment: &'a Environment, global: &'a GlobalArgs) -> Self {
         let out = Output::new(environment, global.color, global.quiet);
-        let (project, config) = (OnceCell::new(), OnceCell::new());
-        let odd_agents = RefCell::default();
-        let sandboxed = RefCell::default();
+        Self::with_output(environment, global, out)
+    }
+
+    fn with_output(environment: &'a Environment, global: &'a GlobalArgs, out: Output) -> Self {
         Self {
             environment,
             global,
             out,
-            project,
-            config,
+            project: OnceCell::new(),
+            config: OnceCell::new(),
             flags: Flags::default(),
             resumed: vec![],
             warned: false,
-            odd_agents,
-            sandboxed,
+            odd_agents: RefCell::default(),
+            sandboxed: RefCell::default(),
             for_session: None,
             trust: TrustCell::default(),
         }
@@ -83,18 +87,11 @@ impl<'a> Context<'a> {
         (actor, stdin): (Actor, String),
     ) -> Self {
         Self {
-            environment,
-            global,
-            out,
             project: project.into(),
             config: config.into(),
-            flags: Flags::default(),
-            resumed: vec![],
             warned: true,
-            odd_agents: RefCell::default(),
-            sandboxed: RefCell::default(),
             for_session: Some(ForSession { actor, stdin }),
-            trust: TrustCell::default(),
+            ..Self::with_output(environment, global, out)
         }
     }
 
@@ -191,9 +188,8 @@ impl<'a> Context<'a> {
                     Some(version) => version.text().map(str::to_owned),
                     None => if_there(path, untrusted::read_named(root, path, untrusted::SMALL))?,
                 };
-                let text = text.ok_or_else(|| {
-                    CliError::failed(format!("there is no config file {}", path.display()))
-                })?;
+                let text =
+                    text.ok_or_else(|| failed!("there is no config file {}", path.display()))?;
                 Some((path.clone(), text))
             }
             None => match Project::find(&self.folder()) {
@@ -230,6 +226,14 @@ impl<'a> Context<'a> {
         Ok(launch::worktree_folder(project, &config, self.environment.home.as_deref()))
     }
 
+    /// The branches with worktrees of ralph's, and their folders.
+    pub(crate) fn places(
+        &mut self,
+        project: &Project,
+    ) -> Result<Vec<(BranchName, PathBuf)>, CliError> {
+        Ok(Worktrees::new(project, &self.worktree_folder(project)?).places()?)
+    }
+
     /// The path of the store, after checking that the folder is ralph's.
     pub(crate) fn store_path(&mut self) -> Result<(Project, PathBuf), CliError> {
         if self.session_socket().is_some() {
@@ -244,31 +248,30 @@ impl<'a> Context<'a> {
         Ok((project, path))
     }
 
-    /// Opens the store for changes, and creates it if it does not exist.
-    pub(crate) fn store(&mut self) -> Result<Box<dyn Store>, CliError> {
+    /// The path of the store for changes. Git ignores its folder before the store is created.
+    fn path_to_change(&mut self) -> Result<PathBuf, CliError> {
         self.check_not_in_session()?;
         let (project, path) = self.store_path()?;
         self.report_waiting();
         if !path.exists() {
             project.exclude_state()?;
         }
-        Ok(Box::new(SqliteStore::open(&path)?))
+        Ok(path)
+    }
+
+    /// Opens the store for changes, and creates it if it does not exist.
+    pub(crate) fn store(&mut self) -> Result<Box<dyn Store>, CliError> {
+        Ok(Box::new(SqliteStore::open(&self.path_to_change()?)?))
     }
 
     /// Opens the store for a run, and waits while another process keeps it locked: an overnight run must not end
     /// because of it.
     pub(crate) fn store_of_run(&mut self) -> Result<Box<dyn Store>, CliError> {
-        self.check_not_in_session()?;
-        let (project, path) = self.store_path()?;
-        self.report_waiting();
-        if !path.exists() {
-            project.exclude_state()?;
-        }
+        let path = self.path_to_change()?;
         let hint = "find the process with `fuser .ralph/progress.db`, or press Ctrl-C";
         let waiting =
             |error: &StoreError| self.out.note(format!("{error}; still waiting ({hint})"));
-        let opened = until_unlocked(|| SqliteStore::open(&path), waiting)?;
-        Ok(Box::new(opened))
+        Ok(Box::new(until_unlocked(|| SqliteStore::open(&path), waiting)?))
     }
 
     /// A process of a session without its socket must not act as the user. The loop starts gates on behalf of the
@@ -292,6 +295,22 @@ impl<'a> Context<'a> {
             Some(store) => Box::new(store),
             None => Box::new(MemoryStore::new()),
         })
+    }
+
+    /// Changes the store on behalf of the caller.
+    pub(crate) fn change<T>(
+        &mut self,
+        act: impl FnOnce(&mut dyn Store, &Actor, Timestamp) -> Result<T, StoreError>,
+    ) -> Result<T, CliError> {
+        let by = self.actor()?;
+        let mut store = self.store()?;
+        act(&mut *store, &by, clock::now()).map_err(|error| with_store(error, &mut *store))
+    }
+
+    /// The task with this id.
+    pub(crate) fn task(&mut self, id: &TaskId) -> Result<Task, CliError> {
+        let mut store = self.reader()?;
+        store.get(id).map_err(|error| with_store(error, &mut *store))
     }
 
     /// Opens the store for a completion: waits for nobody, and creates and migrates nothing. `None` if there is nothing
@@ -346,7 +365,7 @@ impl<'a> Context<'a> {
 
 /// The error for a command that a session may not use.
 pub(crate) fn out_of_reach() -> CliError {
-    CliError::new(Exit::NotEligible, "a session cannot use this command").hint(POSSIBLE)
+    refused!("a session cannot use this command").hint(POSSIBLE)
 }
 
 /// Retries opening while another process has the lock. Each try waits by itself.
@@ -367,8 +386,7 @@ const POSSIBLE: &str = "you can use ralph task peek, ready, list, show, tree, de
                         done, fail, ask and add, and claim and renew if you choose your task";
 
 pub(crate) fn agent_id(text: &str) -> Result<AgentId, CliError> {
-    AgentId::new(text)
-        .map_err(|error| CliError::failed(format!("{text:?} is not a valid agent id: {error}")))
+    AgentId::new(text).map_err(|error| failed!("{text:?} is not a valid agent id: {error}"))
 }
 
 pub(crate) fn config_error(error: &config::ConfigError) -> CliError {
@@ -387,9 +405,9 @@ fn if_there(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<String>, Cl
     match read {
         Ok(bytes) => String::from_utf8(bytes)
             .map(Some)
-            .map_err(|_| CliError::failed(format!("{} is not UTF-8 text", path.display()))),
+            .map_err(|_| failed!("{} is not UTF-8 text", path.display())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(CliError::failed(format!("{} cannot be read: {error}", path.display()))),
+        Err(error) => Err(CliError::file(path, "read", error)),
     }
 }
 

@@ -82,9 +82,9 @@ pub(super) fn sorted_out(given: &[String]) -> Result<(Option<u32>, Option<PathBu
         }
         ([_, _, ..], _) => Err(CliError::usage("the number of sessions was given twice")),
         (number, plan) => {
-            let number = number.first().map(|text| {
-                text.parse().map_err(|_| CliError::usage(format!("{text} is too large a number")))
-            });
+            let number = number
+                .first()
+                .map(|text| text.parse().map_err(|_| usage!("{text} is too large a number")));
             Ok((number.transpose()?, plan.first().map(PathBuf::from)))
         }
     }

@@ -124,9 +124,8 @@ pub(crate) fn cmd_config(args: &ConfigArgs, context: &mut Context<'_>) -> Done {
 fn check(file: Option<&PathBuf>, context: &mut Context<'_>) -> Done {
     let mut sources = context.sources()?;
     if let Some(file) = file {
-        let text = std::fs::read_to_string(file).map_err(|error| {
-            CliError::failed(format!("{} cannot be read: {error}", file.display()))
-        })?;
+        let text =
+            std::fs::read_to_string(file).map_err(|error| CliError::file(file, "read", error))?;
         sources.repo = Some((file.clone(), text));
     }
     let read = [&sources.user, &sources.repo].into_iter().flatten();

@@ -16,11 +16,9 @@ use ralph_engine::run::task_of_branch;
 use ralph_engine::vcs::GitVcs;
 use ralph_engine::vcs::git::Git;
 use ralph_engine::vcs::wip::list_wip;
-use ralph_engine::vcs::worktree::Worktrees;
 use serde::Serialize;
 
-use crate::error::{CliError, Done, quoted, task_id, with_store};
-use crate::exit_codes::Exit;
+use crate::error::{CliError, Done, quoted, task_id};
 use crate::history;
 use crate::status_query::RunFiles;
 use crate::wiring::{Context, out_of_reach};
@@ -81,8 +79,7 @@ pub(crate) fn cmd_diff(args: &DiffArgs, context: &mut Context<'_>) -> Done {
     }
     if let Work::Trees { from, to, title, .. } = &work {
         if from == to {
-            context.out.note(format!("{title}: no changes"));
-            return Ok(());
+            return context.out.conclude(format!("{title}: no changes"));
         }
         context.out.note(title);
     }
@@ -138,9 +135,7 @@ fn add(all: &mut Vec<FileChange>, more: Vec<FileChange>) {
 
 /// The work of a task, and the worktree that it is in.
 fn of_task(id: &TaskId, context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
-    let mut store = context.reader()?;
-    let task = store.get(id).map_err(|error| with_store(error, &mut *store))?;
-    drop(store);
+    let task = context.task(id)?;
     let project = context.project()?;
     if task.status == Status::InProgress {
         let folder = worktree_of(&task, &project, context)?;
@@ -173,11 +168,10 @@ fn of_task(id: &TaskId, context: &mut Context<'_>) -> Result<(PathBuf, Work), Cl
     }
     match known.is_empty() {
         false => Ok((project.worktree, Work::Commits(known))),
-        true => Err(CliError::new(
-            Exit::NotEligible,
-            format!("ralph knows of no change of {id}: it has no commit and no saved work"),
-        )
-        .hint(format!("see its attempts: ralph task show {id}"))),
+        true => {
+            Err(refused!("ralph knows of no change of {id}: it has no commit and no saved work")
+                .hint(format!("see its attempts: ralph task show {id}")))
+        }
     }
 }
 
@@ -198,12 +192,8 @@ fn newest(context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
             }
             several => {
                 let ids: Vec<&str> = several.iter().map(|task| task.id.as_str()).collect();
-                return Err(CliError::usage(format!(
-                    "{} tasks are being worked on: {}",
-                    ids.len(),
-                    ids.join(", ")
-                ))
-                .hint(format!("name one: ralph diff {}", ids[0])));
+                return Err(usage!("{} tasks are being worked on: {}", ids.len(), ids.join(", "))
+                    .hint(format!("name one: ralph diff {}", ids[0])));
             }
         }
     }
@@ -215,9 +205,8 @@ fn newest(context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
             return Ok((project.worktree, Work::Commits(one.commits)));
         }
     }
-    let nothing = CliError::new(
-        Exit::NotEligible,
-        "nothing to show: no iteration has committed to this branch, and no session is running",
+    let nothing = refused!(
+        "nothing to show: no iteration has committed to this branch, and no session is running"
     );
     Err(match crate::status_query::first_place(context)? {
         Some(folder) => {
@@ -250,8 +239,7 @@ fn worktree_of(
     project: &Project,
     context: &mut Context<'_>,
 ) -> Result<PathBuf, CliError> {
-    let folder = context.worktree_folder(project)?;
-    let places = Worktrees::new(project, &folder).places()?;
+    let places = context.places(project)?;
     let own = |branch: &str| {
         task_of_branch(branch).as_ref() == Some(&task.id) || task.branch.as_deref() == Some(branch)
     };

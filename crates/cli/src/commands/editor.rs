@@ -32,7 +32,7 @@ impl Editor {
         let Self { command, caller } = self;
         context.out.finish()?;
         let failed = |how: String| {
-            CliError::failed(format!("the editor {command:?} {how}"))
+            failed!("the editor {command:?} {how}")
                 .hint(format!("your saved text is in {}", file.display()))
                 .hint(format!("use another editor for this call: EDITOR=nano {caller}"))
         };

@@ -25,7 +25,7 @@ pub(crate) fn cmd_export(args: &ExportArgs, context: &mut Context<'_>) -> Done {
             .filter(|format| format.writer().is_some())
             .map(|format| format.name())
             .collect();
-        CliError::usage(format!("ralph imports {}, but does not export to it", format.name()))
+        usage!("ralph imports {}, but does not export to it", format.name())
             .hint(format!("use one of: {}", written.join(", ")))
     })?;
     let tasks = context.reader()?.list(&Filter { deleted_too: true, ..Filter::default() })?;
@@ -41,7 +41,6 @@ pub(crate) fn cmd_export(args: &ExportArgs, context: &mut Context<'_>) -> Done {
 pub(super) fn format_named(name: &str) -> Result<&'static dyn PlanFormat, CliError> {
     FORMATS.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
         let known: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
-        CliError::usage(format!("unknown format {name:?}"))
-            .hint(format!("use one of: {}", known.join(", ")))
+        usage!("unknown format {name:?}").hint(format!("use one of: {}", known.join(", ")))
     })
 }

@@ -224,9 +224,9 @@ pub(super) fn of_limits(
     session.lay(&mut flags)?;
     match (&limits.model_strategy, &session.each.model) {
         (Some(strategy), Some(model)) if strategy != "fixed" => {
-            return Err(CliError::usage(format!(
+            return Err(usage!(
                 "--model {model} and --model-strategy {strategy} contradict each other"
-            ))
+            )
             .hint("a strategy chooses the model itself; omit one of the two")
             .hint("set the models it chooses from: --set models.claude.opus=NAME"));
         }
@@ -239,9 +239,8 @@ pub(super) fn of_limits(
     flags.given("--strict-exit", key::LOOP_STRICT_EXIT, limits.strict_exit.then_some(true));
     if let Some(prompt) = &limits.prompt {
         let path = std::path::absolute(folder.join(prompt))?;
-        let path = path
-            .to_str()
-            .ok_or_else(|| CliError::usage(format!("--prompt: {} is not UTF-8", path.display())))?;
+        let path =
+            path.to_str().ok_or_else(|| usage!("--prompt: {} is not UTF-8", path.display()))?;
         flags.set("--prompt", template, path);
     }
     Ok(flags)

@@ -37,7 +37,7 @@ pub(super) fn find(words: &[String]) -> Result<clap::Command, CliError> {
                 Some(near) => format!("did you mean {near}?"),
                 None => "see all commands: ralph help".to_owned(),
             };
-            return Err(CliError::usage(format!("unknown command {word:?}")).hint(hint));
+            return Err(usage!("unknown command {word:?}").hint(hint));
         };
         command = next.clone();
     }

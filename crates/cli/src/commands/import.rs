@@ -52,7 +52,7 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
     let files = folder::files_of(&file)?;
     let (mut plan, format) = read_list(&file, &files, args.format.as_deref())?;
     if plan.tasks.is_empty() && plan.dropped.is_empty() {
-        return Err(CliError::failed(format!("{} has no tasks", args.file.display())));
+        return Err(failed!("{} has no tasks", args.file.display()));
     }
     if let Some(prefix) = &args.prefix {
         put_before_ids(&mut plan, prefix)?;
@@ -95,18 +95,18 @@ fn read_list(
         match &mut whole {
             None => whole = Some((plan, found)),
             Some((_, first)) if first.name() != found.name() => {
-                return Err(CliError::failed(format!(
+                return Err(failed!(
                     "{} holds lists of different tools: {} and {}",
                     path.display(),
                     first.name(),
                     found.name()
-                ))
+                )
                 .hint("import one file at a time: ralph import FILE"));
             }
             Some((tasks, _)) => add(tasks, plan),
         }
     }
-    whole.ok_or_else(|| CliError::failed(format!("{} has no tasks", path.display())))
+    whole.ok_or_else(|| failed!("{} has no tasks", path.display()))
 }
 
 fn add(whole: &mut Plan, part: Plan) {
@@ -164,11 +164,11 @@ fn refuse_ids_of_another_list(
         let folder = folder.and_then(Path::file_name).map(|name| name.to_string_lossy());
         let prefix = folder.filter(|name| TaskId::new(&**name).is_ok());
         let prefix = prefix.map_or_else(|| "b-".to_owned(), |name| format!("{name}/"));
-        return Err(CliError::failed(format!(
+        return Err(failed!(
             "{name}: {} is already the id of another task, \"{}\"",
             task.id,
             printable_line(known.title.as_str())
-        ))
+        )
         .hint(format!("give this list its own ids: ralph import {name} --prefix {prefix}"))
         .hint("nothing was applied"));
     }
@@ -245,12 +245,11 @@ pub(super) fn read_plan(file: &Path) -> Result<String, CliError> {
         std::fs::read(file)
     };
     let name = shown(file);
-    let bytes =
-        bytes.map_err(|error| CliError::failed(format!("{name} cannot be read: {error}")))?;
+    let bytes = bytes.map_err(|error| failed!("{name} cannot be read: {error}"))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        CliError::failed(format!("{name}: line {line}: not UTF-8 text")).hint("nothing was applied")
+        failed!("{name}: line {line}: not UTF-8 text").hint("nothing was applied")
     })
 }
 
@@ -258,7 +257,7 @@ fn recognised(file: &Path, text: &str) -> Result<&'static dyn PlanFormat, CliErr
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     recognized(&name, text).ok_or_else(|| {
         let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
-        CliError::failed(format!("{} is in an unknown format", file.display()))
+        failed!("{} is in an unknown format", file.display())
             .hint(format!("name the format: --format {}", names.join("|")))
     })
 }
@@ -272,7 +271,7 @@ fn shown(file: &Path) -> String {
 
 pub(super) fn at_line(file: &Path, text: &str, error: &ralph_core::plan::PlanError) -> CliError {
     let name = shown(file);
-    let failed = CliError::failed(format!("{name}: line {}: {}", error.line, error.problem));
+    let failed = failed!("{name}: line {}: {}", error.line, error.problem);
     let source = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
     let source = printable_line(source.trim_end());
     let number = error.line.to_string();

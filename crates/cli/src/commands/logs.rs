@@ -145,8 +145,7 @@ fn part(number: u32, journal: &[RunEvent], run: Option<&str>) -> Result<Part, Cl
         Some(run) => (format!("run {run}"), format!("ralph logs {run}")),
         None => ("the newest run".to_owned(), "ralph logs".to_owned()),
     };
-    Err(CliError::failed(format!("{which} has no iteration {number}; {has}"))
-        .hint(format!("see all of it: {all}")))
+    Err(failed!("{which} has no iteration {number}; {has}").hint(format!("see all of it: {all}")))
 }
 
 /// The look of a run on stdout: here the run is the data.

@@ -47,9 +47,9 @@ pub(crate) fn cmd_loop(args: &LoopCommandArgs, context: &mut Context<'_>) -> Don
     match mode {
         LoopMode::Plan => {
             if let Some(flag) = args.options.first_of_building(&args.lanes) {
-                return Err(CliError::usage(format!(
+                return Err(usage!(
                     "{flag} is for building branches, but this call writes the plan"
-                ))
+                )
                 .hint("build the existing plan: ralph loop build"));
             }
             plan::of_branches(args.max, &args.options, context)

@@ -39,8 +39,7 @@ pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
     let mut attempts = context.reader()?.history(Timestamp::from_millis(0))?;
     let mut sessions = sessions_of_all_runs(context)?;
     if let Some(name) = &args.run {
-        let run = RunId::new(name)
-            .map_err(|error| CliError::usage(format!("{name:?} is not a run id: {error}")))?;
+        let run = RunId::new(name).map_err(|error| usage!("{name:?} is not a run id: {error}"))?;
         let mut known: Vec<RunId> = attempts.iter().filter_map(|one| one.run.clone()).collect();
         attempts.retain(|attempt| attempt.run.as_ref() == Some(&run));
         sessions.retain(|session| session.run == run);
@@ -59,11 +58,9 @@ pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
         return Ok(context.out.json(&report)?);
     }
     if report.is_empty() {
-        context.out.note("Nothing to report yet");
-        return Ok(());
+        return context.out.conclude("Nothing to report yet");
     }
-    let style = context.out.style;
-    Ok(context.out.data(ralph_ui::report::text(&report, style))?)
+    Ok(context.out.data(ralph_ui::report::text(&report, context.out.style))?)
 }
 
 fn journals(context: &mut Context<'_>) -> Result<Vec<PathBuf>, CliError> {
@@ -85,7 +82,7 @@ fn runs_with_journals(context: &mut Context<'_>) -> Result<Vec<RunId>, CliError>
 }
 
 fn unknown(run: &RunId, known: &[RunId]) -> CliError {
-    let failed = CliError::failed(format!("there is no run {run} here"));
+    let failed = failed!("there is no run {run} here");
     match nearest(run.as_str(), known.iter().map(RunId::as_str), 1).first() {
         Some(like) => failed.hint(format!("did you mean {like}?")),
         None => failed.hint("see all runs together: ralph report"),

@@ -7,7 +7,6 @@ use ralph_core::ids::RunId;
 use ralph_core::view::history::RunSummary;
 use ralph_engine::run::run_files::WorktreeLock;
 use ralph_engine::run::state_file;
-use ralph_engine::vcs::worktree::Worktrees;
 use ralph_ui::runs::{RunRow, RunState, table};
 use serde::Serialize;
 
@@ -64,12 +63,10 @@ pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
         return Ok(context.out.json(&reported)?);
     }
     if rows.is_empty() {
-        context.out.note("no runs yet; start one: ralph build");
-        return Ok(());
+        return context.out.conclude("no runs yet; start one: ralph build");
     }
     let zone = launch::display_options(&context.project()?, context).zone;
-    let style = context.out.style;
-    context.out.data(table(&rows, &zone, style))?;
+    context.out.data(table(&rows, &zone, context.out.style))?;
     let more = kept.len().saturating_sub(rows.len());
     if more > 0 && !args.all {
         context.out.note(format!("{more} more: ralph runs --all"));
@@ -80,8 +77,7 @@ pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
 /// The runs that are active now, in this worktree, the main one and those of branches.
 fn active(context: &mut Context<'_>) -> Result<Vec<RunId>, CliError> {
     let project = context.project()?;
-    let folder = context.worktree_folder(&project)?;
-    let lanes = Worktrees::new(&project, &folder).places()?.into_iter().map(|(_, path)| path);
+    let lanes = context.places(&project)?.into_iter().map(|(_, path)| path);
     let places = [project.worktree.clone(), project.root.clone()].into_iter().chain(lanes);
     let run = |place: &Path| {
         let ralph = place.join(".ralph");

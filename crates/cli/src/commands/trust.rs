@@ -1,6 +1,5 @@
 //! `ralph trust`: shows changes that wait for the user's approval, and records the approval.
 
-use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use clap::Args;
@@ -91,12 +90,11 @@ pub(crate) fn cmd_trust(args: &TrustArgs, context: &mut Context<'_>) -> Done {
     if args.json {
         return Ok(context.out.json(&json(&state, true))?);
     }
-    context.out.note(match state.waiting.len() {
+    context.out.conclude(match state.waiting.len() {
         _ if asks => "Approved. ralph does not ask again in this repository.".to_owned(),
         1 => "Approved 1 file. The next run uses it.".to_owned(),
         many => format!("Approved {many} files. The next run uses them."),
-    });
-    Ok(())
+    })
 }
 
 fn state(context: &mut Context<'_>) -> Result<State, CliError> {
@@ -139,7 +137,7 @@ fn content(project: &Project, path: &str) -> String {
 fn only(files: &[String], state: &mut State) -> Done {
     for file in files {
         if !state.waiting.iter().any(|one| one.name == *file) {
-            return Err(CliError::failed(format!("{file} does not wait for approval"))
+            return Err(failed!("{file} does not wait for approval")
                 .hint("see the files that do: ralph trust --list"));
         }
     }
@@ -154,8 +152,9 @@ fn revoke(json: bool, context: &mut Context<'_>) -> Done {
     if json {
         return Ok(context.out.json(&serde_json::json!({"standing": "asks"}))?);
     }
-    context.out.note("Revoked. ralph asks before it runs anything from this repository's files.");
-    Ok(())
+    context
+        .out
+        .conclude("Revoked. ralph asks before it runs anything from this repository's files.")
 }
 
 fn approve(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
@@ -177,7 +176,7 @@ fn approve(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
 }
 
 fn confirmed(json: bool, context: &mut Context<'_>) -> Result<bool, CliError> {
-    if json || !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+    if json || !trust::may_ask() {
         return Err(CliError::failed("ralph cannot ask without a terminal; nothing was changed")
             .hint("approve the changes above: ralph trust --yes"));
     }

@@ -9,7 +9,7 @@ use super::names;
 use super::position::FilePosition;
 use super::presets::Preset;
 use super::settings::{PLACEHOLDER, Reach, key};
-use super::typed::{Key, Typed};
+use super::typed::{Key, List, Typed};
 use super::value::{Given, Value, View};
 
 /// Where a value comes from. Displays as the place where you can change it.
@@ -83,6 +83,11 @@ impl Config {
 
     pub(crate) fn get<T: Typed>(&self, key: Key<T>) -> T::Value<'_> {
         self.read::<T>(key.name())
+    }
+
+    /// The items of a list.
+    pub(crate) fn texts(&self, key: Key<List>) -> Vec<String> {
+        self.get(key).into_iter().map(str::to_owned).collect()
     }
 
     /// The value of a setting that each of [`AGENTS`](super::AGENTS) has.

@@ -2,7 +2,7 @@
 
 use super::presets::Retries;
 use super::setting_kind::{Refusal, SettingKind};
-use super::typed::{Amount, Flag, Key, List, OrPreset, Size, Text, Time, Whole};
+use super::typed::{Amount, Bool, Key, List, OrPreset, Size, Text, Time, Whole};
 use super::value::{Given, Lit, Value};
 
 /// The commented reference of all settings, for users to read and copy from.
@@ -141,9 +141,9 @@ settings! {
     LOOP_IDLE_THRESHOLD: OrPreset<Whole> = by_preset("loop.idle_threshold", &COUNT);
     LOOP_JOBS: Whole = row("loop.jobs", FROM_ONE, Lit::Whole(1));
     LOOP_RECENT_THREADS: Whole = row("loop.recent_threads", COUNT, Lit::Whole(5));
-    LOOP_VERIFY: OrPreset<Flag> = by_preset("loop.verify", &SettingKind::Bool);
-    LOOP_LEARN: Flag = row("loop.learn", SettingKind::Bool, TRUE);
-    LOOP_STRICT_EXIT: Flag = row("loop.strict_exit", SettingKind::Bool, FALSE);
+    LOOP_VERIFY: OrPreset<Bool> = by_preset("loop.verify", &SettingKind::Bool);
+    LOOP_LEARN: Bool = row("loop.learn", SettingKind::Bool, TRUE);
+    LOOP_STRICT_EXIT: Bool = row("loop.strict_exit", SettingKind::Bool, FALSE);
     LOOP_COMMIT: OrPreset<Text> = by_preset("loop.commit", &COMMIT);
     LOOP_ON_RED: OrPreset<Text> = by_preset("loop.on_red", &ON_RED);
     LOOP_ON_EXHAUSTED: OrPreset<Text> = by_preset("loop.on_exhausted", &ON_EXHAUSTED);
@@ -186,8 +186,8 @@ settings! {
     PROMPTS_BUILD: Text = guarded("prompts.build", SettingKind::Path, Lit::Text("PROMPT_build.md"), Reach::BeneathRepo);
     PROMPTS_BUDGET_TOKENS: Whole = row("prompts.budget_tokens", TOKENS, Lit::Whole(20_000));
 
-    GATES_CLEAN: Flag = row("gates.clean", SettingKind::Bool, FALSE);
-    GATES_BASELINE: Flag = row("gates.baseline", SettingKind::Bool, FALSE);
+    GATES_CLEAN: Bool = row("gates.clean", SettingKind::Bool, FALSE);
+    GATES_BASELINE: Bool = row("gates.baseline", SettingKind::Bool, FALSE);
     GATES_PROTECTED: List = row("gates.protected", PATTERNS, NONE);
     GATES_ON_PROTECTED: Text = row("gates.on_protected", SettingKind::Choice(&["report", "reject"]), Lit::Text("report"));
 
@@ -198,8 +198,8 @@ settings! {
     BUDGET_DAY_USD: Amount = guarded("budget.day_usd", SettingKind::Amount, FREE, Reach::RaiseOnly);
 
     GIT_PR_BASE: Text = argument("git.pr_base");
-    GIT_AUTO_PUSH: Flag = row("git.auto_push", SettingKind::Bool, FALSE);
-    GIT_AUTO_PR: OrPreset<Flag> = by_preset("git.auto_pr", &SettingKind::Bool);
+    GIT_AUTO_PUSH: Bool = row("git.auto_push", SettingKind::Bool, FALSE);
+    GIT_AUTO_PR: OrPreset<Bool> = by_preset("git.auto_pr", &SettingKind::Bool);
     GIT_PROTECTED_BRANCHES: List = row("git.protected_branches", TEXTS, Lit::List(&["main", "master", "production"]));
     GIT_NEVER_COMMIT: List = row("git.never_commit", PATTERNS, NONE);
     GIT_REMOTE: Text = guarded("git.remote", SettingKind::Text, Lit::Text("origin"), Reach::Argument);
@@ -237,14 +237,14 @@ settings! {
     LOGS_DIR: Text = guarded("logs.dir", SettingKind::Path, Lit::Text(".ralph/logs"), Reach::BeneathRepo);
     LOGS_KEEP_RUNS: Whole = row("logs.keep_runs", COUNT, Lit::Whole(50));
     LOGS_KEEP_SIZE: Size = row("logs.keep_size", SettingKind::Size, Lit::Text("2GiB"));
-    LOGS_RAW: Flag = row("logs.raw", SettingKind::Bool, TRUE);
+    LOGS_RAW: Bool = row("logs.raw", SettingKind::Bool, TRUE);
 
     RECOVER_KEEP: Time = guarded("recover.keep", SettingKind::Duration, Lit::Text("30d"), Reach::UserOnly);
     RECOVER_KEEP_SIZE: Size = guarded("recover.keep_size", SettingKind::Size, Lit::Text("1GB"), Reach::UserOnly);
 
     NOTIFY_ON: List = row("notify.on", NOTICES, Lit::List(&["done", "failed", "question", "limit", "end"]));
-    NOTIFY_DESKTOP: Flag = row("notify.desktop", SettingKind::Bool, FALSE);
-    NOTIFY_SOUND: Flag = row("notify.sound", SettingKind::Bool, FALSE);
+    NOTIFY_DESKTOP: Bool = row("notify.desktop", SettingKind::Bool, FALSE);
+    NOTIFY_SOUND: Bool = row("notify.sound", SettingKind::Bool, FALSE);
     NOTIFY_WEBHOOK: Text = guarded("notify.webhook", SettingKind::Text, EMPTY, Reach::UserOnly);
     NOTIFY_COMMAND: Text = guarded("notify.command", SettingKind::Text, EMPTY, Reach::UserOnly);
 

@@ -44,7 +44,7 @@ pub(crate) trait Typed {
 pub(crate) struct Text;
 pub(crate) struct Whole;
 pub(crate) struct Amount;
-pub(crate) struct Flag;
+pub(crate) struct Bool;
 pub(crate) struct List;
 /// A length of time; none if it is `""`.
 pub(crate) struct Time;
@@ -53,59 +53,28 @@ pub(crate) struct Size;
 /// A `T`, or nothing if the preset decides.
 pub(crate) struct OrPreset<T>(PhantomData<T>);
 
-impl Typed for Text {
-    type Value<'a> = &'a str;
+/// Types that a view holds as they are.
+macro_rules! held {
+    ($($kind:ident = $value:ty;)+) => {
+        $(impl Typed for $kind {
+            type Value<'a> = $value;
 
-    fn read(view: View<'_>) -> Option<&str> {
-        match view {
-            View::Text(text) => Some(text),
-            _ => None,
-        }
-    }
+            fn read(view: View<'_>) -> Option<Self::Value<'_>> {
+                match view {
+                    View::$kind(value) => Some(value),
+                    _ => None,
+                }
+            }
+        })+
+    };
 }
 
-impl Typed for Whole {
-    type Value<'a> = u64;
-
-    fn read(view: View<'_>) -> Option<u64> {
-        match view {
-            View::Whole(number) => Some(number),
-            _ => None,
-        }
-    }
-}
-
-impl Typed for Amount {
-    type Value<'a> = f64;
-
-    fn read(view: View<'_>) -> Option<f64> {
-        match view {
-            View::Amount(number) => Some(number),
-            _ => None,
-        }
-    }
-}
-
-impl Typed for Flag {
-    type Value<'a> = bool;
-
-    fn read(view: View<'_>) -> Option<bool> {
-        match view {
-            View::Bool(value) => Some(value),
-            _ => None,
-        }
-    }
-}
-
-impl Typed for List {
-    type Value<'a> = Vec<&'a str>;
-
-    fn read(view: View<'_>) -> Option<Vec<&str>> {
-        match view {
-            View::List(items) => Some(items),
-            _ => None,
-        }
-    }
+held! {
+    Text = &'a str;
+    Whole = u64;
+    Amount = f64;
+    Bool = bool;
+    List = Vec<&'a str>;
 }
 
 impl Typed for Time {

@@ -37,22 +37,8 @@ pub(super) fn agent_for(role: Role, config: &Config) -> &str {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct ResolvedAgent {
-    pub(crate) profile: &'static dyn Agent,
-    pub(crate) executable: OsString,
-    pub(crate) extra_args: Vec<String>,
-    pub(crate) cassette: Option<PathBuf>,
+    pub(crate) program: AgentProgram,
     pub(crate) notices: Vec<Notice>,
-}
-
-impl ResolvedAgent {
-    pub(super) fn program(self) -> AgentProgram {
-        AgentProgram {
-            agent: self.profile,
-            executable: self.executable,
-            extra_args: self.extra_args,
-            cassette: self.cassette,
-        }
-    }
 }
 
 /// Variables that every session gets.
@@ -131,11 +117,6 @@ const PREFIXES: [&str; 24] = [
     "SSL_CERT_",
 ];
 
-/// The tools that the settings let sessions use; none means the agent's defaults.
-pub(super) fn tools(config: &Config) -> Vec<String> {
-    config.get(key::AGENT_ALLOWED_TOOLS).into_iter().map(str::to_owned).collect()
-}
-
 pub(super) fn find(
     name: &str,
     config: &Config,
@@ -149,14 +130,13 @@ pub(super) fn find(
     let found = agent_program(name, profile.program(), config, environment, &context.folder());
     let executable = found.map_err(|lacking| {
         let failed = match lacking {
-            Lacking::Missing(program) => CliError::run_failed(format!(
-                "the agent {program} was not found"
-            ))
-            .hint(format!("install it, or set its path: --set agent.{name}.path=/path/to/{name}")),
-            Lacking::OfRepository(path) => CliError::run_failed(format!(
+            Lacking::Missing(program) => run_failed!("the agent {program} was not found").hint(
+                format!("install it, or set its path: --set agent.{name}.path=/path/to/{name}"),
+            ),
+            Lacking::OfRepository(path) => run_failed!(
                 "the agent {} is inside the repository, where a session can change it",
                 path.display()
-            ))
+            )
             .hint(of_repository_hint(name, &path)),
         };
         failed.hint("check your setup: ralph doctor")
@@ -168,13 +148,13 @@ pub(super) fn find(
         .or_insert_with(|| version_notice(profile, &executable, &context.folder(), environment));
     let notices = notices.clone();
     let args = config.get_for(key::AGENT_ARGS, name);
-    Ok(ResolvedAgent {
-        profile,
+    let program = AgentProgram {
+        agent: profile,
         executable: executable.into(),
         extra_args: args.into_iter().map(str::to_owned).collect(),
         cassette: None,
-        notices,
-    })
+    };
+    Ok(ResolvedAgent { program, notices })
 }
 
 fn script(
@@ -190,16 +170,16 @@ fn script(
     }
     let cassette = folder.join(cassette);
     let cassette = cassette.canonicalize().map_err(|error| {
-        CliError::run_failed(format!("the cassette {} cannot be read: {error}", cassette.display()))
+        run_failed!("the cassette {} cannot be read: {error}", cassette.display())
             .hint("name another one: --set agent.script.path=FILE")
     })?;
-    Ok(ResolvedAgent {
-        profile,
+    let program = AgentProgram {
+        agent: profile,
         executable: own_program(environment).into(),
         extra_args: vec![],
         cassette: Some(cassette),
-        notices: vec![],
-    })
+    };
+    Ok(ResolvedAgent { program, notices: vec![] })
 }
 
 pub(crate) enum Lacking {
@@ -330,7 +310,7 @@ pub(super) fn own_program(environment: &Environment) -> PathBuf {
 fn profile(name: &str) -> Result<&'static dyn Agent, CliError> {
     ralph_engine::agents::find(name).ok_or_else(|| {
         let names: Vec<&str> = ralph_engine::agents::AGENTS.iter().map(|a| a.name()).collect();
-        CliError::run_failed(format!("there is no agent profile {name}"))
+        run_failed!("there is no agent profile {name}")
             .hint(format!("this version supports: {}", names.join(", ")))
     })
 }

@@ -79,9 +79,8 @@ pub(super) fn reporters(
             all.push(Box::new(JsonReporter::new(shared.writer(), clock::now)));
         }
     }
-    let file = private_file(&logs.readable).map_err(|error| {
-        CliError::failed(format!("{} cannot be written: {error}", logs.readable.display()))
-    })?;
+    let file = private_file(&logs.readable)
+        .map_err(|error| CliError::file(&logs.readable, "written", error))?;
     all.push(Box::new(SessionLog::new(BufWriter::new(file), clock::zone())));
     // The last display: ending it may take a moment.
     all.extend(notify::notifier(config, project, context)?);

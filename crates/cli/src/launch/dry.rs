@@ -57,22 +57,22 @@ pub(super) fn text(
         }
     };
     let spec = SessionSpec {
-        executable: plan.agent.executable.clone(),
-        extra_args: plan.agent.extra_args.clone(),
+        executable: plan.agent.program.executable.clone(),
+        extra_args: plan.agent.program.extra_args.clone(),
         folder: plan.folder(),
         environment: agent::environment(context.environment, &plan.config),
         prompt,
         model: model(plan),
         permissions: Permissions::of_session(
-            &agent::tools(&plan.config),
-            plan.agent.profile.usual_tools(),
+            &plan.config.texts(key::AGENT_ALLOWED_TOOLS),
+            plan.agent.program.agent.usual_tools(),
             sandbox::foreseen(&plan.config) != Level::None,
         ),
-        cassette: plan.agent.cassette.clone(),
+        cassette: plan.agent.program.cassette.clone(),
         session: None,
         verifies: false,
     };
-    let command = plan.agent.profile.command(&spec);
+    let command = plan.agent.program.agent.command(&spec);
     let words = std::iter::once(&command.program).chain(&command.args);
     let stop = stop(plan, &seen.survey);
     let strict = plan.config.get(key::LOOP_STRICT_EXIT);

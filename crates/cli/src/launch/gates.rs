@@ -19,6 +19,7 @@ use ralph_engine::vcs::GitVcs;
 
 use super::agent;
 use super::{GATE_TIMEOUT, sandbox};
+use crate::commands::init::DetectedCommand;
 use crate::config::{Config, key};
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -141,9 +142,8 @@ pub(super) fn rules(
         setup: config.get(key::GIT_WORKTREE_SETUP).to_owned(),
         include: include(project, context)?,
         baseline: config.get(key::GATES_BASELINE),
-        protected: Patterns::read(config.get(key::GATES_PROTECTED)).map_err(|error| {
-            CliError::failed(format!("a pattern in gates.protected is invalid: {error}"))
-        })?,
+        protected: Patterns::read(config.get(key::GATES_PROTECTED))
+            .map_err(|error| failed!("a pattern in gates.protected is invalid: {error}"))?,
         reject: config.get(key::GATES_ON_PROTECTED) == "reject",
     })
 }
@@ -165,15 +165,14 @@ pub(crate) fn active_gates(
     if !gates.is_empty() {
         return Ok(gates);
     }
-    let test = |command: String, from: String| {
-        vec![ActiveGate { name: "test".to_owned(), command, timeout: GATE_TIMEOUT, from }]
-    };
-    Ok(match context.test_command(project)? {
-        Some(test_command) if !test_command.command.is_empty() => {
-            test(test_command.command, test_command.from)
-        }
-        Some(_) | None => vec![],
-    })
+    let test = context.test_command(project)?.filter(|test| !test.command.is_empty());
+    let test = test.map(|DetectedCommand { command, from }| ActiveGate {
+        name: "test".to_owned(),
+        command,
+        timeout: GATE_TIMEOUT,
+        from,
+    });
+    Ok(test.into_iter().collect())
 }
 
 /// Which ignored files a clean checkout and a new worktree get.
@@ -190,7 +189,7 @@ pub(crate) fn text_of(project: &Project, name: &str) -> Result<String, CliError>
     match untrusted::read(&project.worktree, Path::new(name), untrusted::SMALL) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(CliError::failed(format!("{name} cannot be read: {error}"))
+        Err(error) => Err(failed!("{name} cannot be read: {error}")
             .hint(format!("replace it with a regular file, or remove it: {name}"))),
     }
 }

@@ -28,10 +28,10 @@ pub(super) fn refuse(
         .hint("end when every task is done or failed: loop.ends_when = [\"finished\"]"));
     }
     if ends.is_empty() {
-        return Err(CliError::failed(format!(
+        return Err(failed!(
             "`loop.ends_when` ({}) is empty, so the run would never be complete",
             config.origin(key::LOOP_ENDS_WHEN)
-        ))
+        )
         .hint("name one: loop.ends_when = [\"finished\"]"));
     }
     Ok(())
@@ -62,5 +62,5 @@ fn works_in(config: &Config, preset: &Preset, picker: Picker) -> Result<(), CliE
 /// An error about this value; the caller adds the reason.
 fn misfit<T>(config: &Config, key: Key<T>, value: &str) -> impl FnOnce(String) -> CliError {
     let text = format!("`{} = \"{value}\"` ({}) does not apply", key.name(), config.origin(key));
-    move |why| CliError::failed(format!("{text}: {why}"))
+    move |why| failed!("{text}: {why}")
 }

@@ -77,7 +77,7 @@ use agent::{Role, agent_for};
 use command::{git_failed, run_error};
 pub(crate) use display::{DisplayKind, options as display_options, shown as chosen_display};
 pub(crate) use feature::{FeatureStep, FeatureWork};
-use folders::{lock, no_logs, tidy};
+use folders::{lock, tidy};
 pub(crate) use notify::wished as wished_notifiers;
 pub(crate) use policy::sessions_for_texts;
 pub(crate) use resume::{Interrupted, record as run_record, was_planning};
@@ -225,9 +225,7 @@ fn run_named(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome,
 fn arm(context: &mut Context<'_>) -> Done {
     trust::require(context)?;
     match context.environment.get("RALPH_TEST_CRASH") {
-        Some(point) if !crash::arm(point) => {
-            Err(CliError::usage(format!("{point} is not a point to crash at")))
-        }
+        Some(point) if !crash::arm(point) => Err(usage!("{point} is not a point to crash at")),
         _ => Ok(()),
     }
 }
@@ -242,10 +240,8 @@ fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<Pl
         return Ok(plan);
     }
     match &options.branch {
-        Some(branch) => Err(CliError::usage(format!(
-            "--branch {branch} is for a plan with `## Branch:` sections"
-        ))
-        .hint("let the agent write one: ralph loop plan")),
+        Some(branch) => Err(usage!("--branch {branch} is for a plan with `## Branch:` sections")
+            .hint("let the agent write one: ralph loop plan")),
         None => Ok(None),
     }
 }
@@ -333,7 +329,11 @@ fn plan(
     notices.extend(found);
     notices.extend(prompt::warnings(&project, &prompting));
     if options.mode == Mode::Build && style(&policy, preset) == PromptStyle::Peek {
-        notices.extend(prompt::missing_skill(&project, agent.profile.name(), context.environment));
+        notices.extend(prompt::missing_skill(
+            &project,
+            agent.program.agent.name(),
+            context.environment,
+        ));
     }
     notices.extend(notify::notices(&config, context)?);
     notices.extend(context.replaced_notices());
@@ -386,9 +386,8 @@ fn assemble(
     let mut vcs = GitVcs::new(ready.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
     vcs = vcs.hooks_in(run::Hooked::of(&sandboxed.sandbox));
     if ready.policy.adds_all() {
-        let never = Patterns::read(ready.config.get(key::GIT_NEVER_COMMIT)).map_err(|error| {
-            CliError::failed(format!("a pattern in git.never_commit is invalid: {error}"))
-        })?;
+        let never = Patterns::read(ready.config.get(key::GIT_NEVER_COMMIT))
+            .map_err(|error| failed!("a pattern in git.never_commit is invalid: {error}"))?;
         vcs = vcs.adding_all(never);
     }
     let (_, store_path) = context.store_path()?;
@@ -407,12 +406,12 @@ fn assemble(
     if at.lane.is_none() {
         tidy(ready.plan.as_ref(), &project, &config)?;
     }
-    let logs =
-        RunLogs::create(&logs_folder, clock::now()).map_err(|e| no_logs(&logs_folder, &e))?;
+    let logs = RunLogs::create(&logs_folder, clock::now())
+        .map_err(|error| CliError::file(&logs_folder, "written", error))?;
     let earlier_sandbox = git_sandbox.clone();
     let pool = worktrees::pool(&project, &config, &policy, git_sandbox, context)?;
     let mut ids = context.ids_of(at.lane.as_ref().map_or(0, |lane| lane.number));
-    let bad_id = |error| CliError::failed(format!("ralph could not create an id: {error}"));
+    let bad_id = |error| failed!("ralph could not create an id: {error}");
     let run_id = ids.run().map_err(bad_id)?;
     let agent_ids = (0..policy.slots)
         .map(|_| ids.slot_agent())
@@ -459,8 +458,8 @@ fn assemble(
             plan: ready.plan,
         },
         agent: AgentSetup {
-            program: agent.program(),
-            tools: agent::tools(&config),
+            program: agent.program,
+            tools: config.texts(key::AGENT_ALLOWED_TOOLS),
             environment: agent::environment(context.environment, &config),
             watch: watch(&config, preset),
             style: style(&policy, preset),
@@ -471,7 +470,7 @@ fn assemble(
             rules: gates::rules(&at.home, &config, context)?,
             environment: agent::gate_environment(context.environment),
             sandboxed_environment: agent::sandboxed_environment(context.environment, &config),
-            verifier: ready.verifier.map(ResolvedAgent::program),
+            verifier: ready.verifier.map(|verifier| verifier.program),
         },
         sandbox: sandboxed.sandbox,
         files: FileSetup {

@@ -9,7 +9,7 @@ use ralph_core::task::RetryLimit;
 use ralph_engine::plan_file::DONE_MARKER;
 
 use super::{Interrupted, Mode, ResolvedAgent, RunOptions, misfits, resume};
-use crate::config::{self, Config, Key, List, OrPreset, Preset, Retries, Text, Whole, key};
+use crate::config::{self, Config, Key, OrPreset, Preset, Retries, Text, Whole, key};
 use crate::error::CliError;
 
 /// How often ralph retries a failing store or git operation.
@@ -57,7 +57,6 @@ pub(super) fn policy(
     let apart = config.get(key::LOOP_WORKS_IN) == Some("worktree");
     let integrates = !in_file && picker == Picker::Loop && (jobs > 1 || apart);
     let jobs = if integrates { jobs } else { 1 };
-    let words = |key: Key<List>| config.get(key).into_iter().map(str::to_owned).collect::<Vec<_>>();
     let policy = Policy {
         preset: preset.name.to_owned(),
         mode: "build".to_owned(),
@@ -74,7 +73,7 @@ pub(super) fn policy(
         },
         budget: resume::budget(config, budget(config), call.or(own)),
         strategy: strategy(config, preset)?,
-        tiers: tiers(config, agent.profile.name()),
+        tiers: tiers(config, agent.program.agent.name()),
         integrates,
         port_retries: PORT_RETRIES,
         unit,
@@ -93,7 +92,7 @@ pub(super) fn policy(
         },
         promises: match unit {
             _ if !ends.contains(&EndsWhen::Marker) => vec![],
-            Unit::Iteration => words(key::COMPLETION_BUILD_PROMISES),
+            Unit::Iteration => config.texts(key::COMPLETION_BUILD_PROMISES),
             Unit::Task => vec![DONE_MARKER.to_owned()],
         },
         ends,
@@ -101,49 +100,47 @@ pub(super) fn policy(
         always_judged: false,
         asks: false,
         verify: verifier.map(|verifier| {
-            let name = verifier.profile.name().to_owned();
+            let name = verifier.program.agent.name().to_owned();
             let model = verifier_model(config, agent, verifier);
             Box::new(Verifier { agent: name, model })
         }),
         strict_exit: config.get(key::LOOP_STRICT_EXIT),
         publish: super::publish::wanted(options, config, preset),
     };
+    if options.mode == Mode::Build {
+        return Ok(policy);
+    }
+    // Sessions without a plan: each is tried again until it has its result.
+    let policy = Policy {
+        picker: Picker::Agent,
+        idle: 0,
+        unit: Unit::Iteration,
+        on_red: OnRed::Retry,
+        on_exhausted: Exhausted::Stop,
+        commits: Commits::EveryIteration,
+        ends: vec![EndsWhen::Session],
+        promises: vec![],
+        unchanged_fails: false,
+        ..policy
+    };
     Ok(match &options.mode {
         Mode::Build => policy,
-        Mode::Feature(work) => {
-            let sessions = limit(PLAN_SESSIONS);
-            work.policy(policy, sessions)
-        }
+        Mode::Feature(work) => work.policy(policy, limit(PLAN_SESSIONS)),
         Mode::Plan => Policy {
             mode: "plan".to_owned(),
-            picker: Picker::Agent,
             max_sessions: limit(PLAN_SESSIONS),
             retries: retries(config, Retries::AtMost(3)),
             idle: number(key::LOOP_IDLE_THRESHOLD, PLAN_IDLE),
-            unit: Unit::Iteration,
-            on_red: OnRed::Retry,
-            on_exhausted: Exhausted::Stop,
-            commits: Commits::EveryIteration,
             ends: vec![EndsWhen::Marker],
-            promises: words(key::COMPLETION_PLAN_PROMISES),
-            unchanged_fails: false,
+            promises: config.texts(key::COMPLETION_PLAN_PROMISES),
             // No plan exists yet that could confirm it.
             claims: Claims::Trust,
             ..policy
         },
         Mode::Prompt(_) => Policy {
             mode: "prompt".to_owned(),
-            picker: Picker::Agent,
             max_sessions: Some(1),
             retries: RetryLimit::AtMost(0),
-            idle: 0,
-            unit: Unit::Iteration,
-            on_red: OnRed::Retry,
-            on_exhausted: Exhausted::Stop,
-            commits: Commits::EveryIteration,
-            ends: vec![EndsWhen::Session],
-            promises: vec![],
-            unchanged_fails: false,
             ..policy
         },
     })
@@ -162,12 +159,12 @@ fn verifier_model(
 ) -> VerifierModel {
     let name = config.get(key::MODELS_VERIFY);
     // Model names of one agent mean nothing to another.
-    let same = agent.profile.name() == verifier.profile.name();
+    let same = agent.program.agent.name() == verifier.program.agent.name();
     match name {
         "" if same => VerifierModel::Same,
         "" => VerifierModel::Own,
         name => {
-            let tiers = tiers(config, verifier.profile.name());
+            let tiers = tiers(config, verifier.program.agent.name());
             VerifierModel::Named(tiers.name(&Model::named(name)).to_owned())
         }
     }

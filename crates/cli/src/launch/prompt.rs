@@ -96,10 +96,10 @@ fn template(
     let root = &project.worktree;
     if !by_user && untrusted::is_outside(root, &path) {
         let (name, from) = (key.name(), config.origin(key));
-        return Err(CliError::run_failed(format!(
+        return Err(run_failed!(
             "{name} names {}, which is outside the repository ({from})",
             path.display()
-        ))
+        )
         .hint(format!("name a file in the repository, or set {name} in your own config file")));
     }
     let inside = std::path::absolute(&path).ok().and_then(|path| name_of(root, &path));
@@ -117,20 +117,17 @@ fn template(
     let found = found.map_err(|error| template_error(&error))?;
     match found {
         Some(template) if template.is_blank() && matches!(options.mode, Mode::Prompt(_)) => {
-            Err(CliError::run_failed(format!("{} is empty", path.display()))
-                .hint("write what the agent must do"))
+            Err(run_failed!("{} is empty", path.display()).hint("write what the agent must do"))
         }
         Some(template) => Ok(with_rules(template, &options.mode, rules)),
         None if named => {
-            Err(CliError::run_failed(format!("there is no prompt {}", path.display())).hint(
-                match options.mode {
-                    Mode::Prompt(_) => "write it first, then: ralph prompt FILE".to_owned(),
-                    _ if config.by_flag(key) => {
-                        "write it first, or omit --prompt to use the built-in one".to_owned()
-                    }
-                    _ => format!("write it first, or remove {} from the settings", key.name()),
-                },
-            ))
+            Err(run_failed!("there is no prompt {}", path.display()).hint(match options.mode {
+                Mode::Prompt(_) => "write it first, then: ralph prompt FILE".to_owned(),
+                _ if config.by_flag(key) => {
+                    "write it first, or omit --prompt to use the built-in one".to_owned()
+                }
+                _ => format!("write it first, or remove {} from the settings", key.name()),
+            }))
         }
         None => Ok(Template::built_in(rules)),
     }

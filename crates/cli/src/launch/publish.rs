@@ -73,8 +73,6 @@ pub(super) fn setup(
     let found = pr_base(project, &remote, set).map_err(git_failed)?;
     // The server may have a default branch that does not exist locally.
     let base = found.map_or_else(|| set.to_owned(), |base| base.name);
-    let protected =
-        config.get(key::GIT_PROTECTED_BRANCHES).into_iter().map(str::to_owned).collect();
     // The base that a section names is also the base of its pull request, if it is a branch.
     let begins = lane.and_then(|lane| lane.base.as_deref());
     let begins = begins.map(|begins| branch_named(project, &remote, begins)).transpose();
@@ -89,14 +87,14 @@ pub(super) fn setup(
         remote: push_remote,
         pr_remote: remote,
         base,
-        protected,
+        protected: config.texts(key::GIT_PROTECTED_BRANCHES),
         goal,
         drafts: logs.folder.clone(),
         hosts: hosts(config),
         records: records(state_home, project),
         retry: Retry::default(),
         watch: WatchSetup {
-            authors: config.get(key::PUBLISH_AUTHORS).into_iter().map(str::to_owned).collect(),
+            authors: config.texts(key::PUBLISH_AUTHORS),
             rounds: u32::try_from(config.get(key::PUBLISH_ROUNDS)).unwrap_or(u32::MAX),
         },
     }))

@@ -61,7 +61,7 @@ fn interrupted(
     let record = record(context, project, mode);
     record.interrupted(project, mode).map_err(|error| {
         let path = record.kept.as_ref().filter(|path| path.exists()).unwrap_or(&record.copy);
-        CliError::failed(format!("{} cannot be read: {error}", path.display()))
+        CliError::file(path, "read", error)
             .hint("start over without it: ralph build --new")
             .hint("or remove it: ralph clean")
     })

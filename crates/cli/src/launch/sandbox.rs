@@ -203,7 +203,7 @@ pub(crate) fn sandbox_config(
     let caches = Caches::of(&cache_home(environment, project), &project.root);
     let ralph = agent::own_program(environment);
     let mut programs: Vec<PathBuf> =
-        agents.iter().map(|agent| PathBuf::from(&agent.executable)).collect();
+        agents.iter().map(|agent| PathBuf::from(&agent.program.executable)).collect();
     programs.push(ralph.clone());
     let dependencies = Dependencies::of(project, &places(environment), environment);
     let dependencies: Vec<PathBuf> = dependencies.admitted.into_iter().collect();
@@ -235,7 +235,7 @@ pub(crate) fn sandbox_config(
             file_size: config.get(key::SANDBOX_LIMITS_FILE_SIZE),
         },
         network: network(config)?,
-        agents: agents.iter().map(|agent| agent.profile.state()).collect(),
+        agents: agents.iter().map(|agent| agent.program.agent.state()).collect(),
         project: project.clone(),
     })
 }
@@ -264,7 +264,7 @@ fn network(config: &Config) -> Result<Network, CliError> {
     };
     let entries = config.get(key::SANDBOX_NETWORK_ALLOWED).into_iter().map(str::parse::<Endpoint>);
     let allowed = entries.collect::<Result<_, _>>().map_err(|error| {
-        CliError::failed(format!("sandbox.network.allowed: {error}"))
+        failed!("sandbox.network.allowed: {error}")
             .hint("use hosts such as example.com, *.example.com or localhost:8080")
     })?;
     Ok(Network { policy, allowed })

@@ -154,10 +154,10 @@ pub(super) fn check_jobs(
     let many = config.by_flag(key::LOOP_JOBS) && config.get(key::LOOP_JOBS) > 1;
     let many = many && options.mode == Mode::Build;
     if many && !matches!(preset.name, "branches" | "dag") {
-        return Err(CliError::usage(format!(
+        return Err(usage!(
             "the preset {} works in one place, so its sessions cannot run in parallel",
             preset.name
-        ))
+        )
         .hint("omit -j, or group the tasks by branch: ralph loop plan"));
     }
     Ok(())
@@ -195,22 +195,19 @@ fn of_kind(preset: &'static Preset, plan: Option<PlanFile>) -> Result<Source, Cl
         return Ok(Source { preset, plan: Some(found) });
     }
     if preset.source == "store" {
-        return Err(CliError::usage(format!(
-            "the preset {} works on the task database, not on a file",
-            preset.name
-        ))
-        .hint(format!("import the file first: ralph import {}", found.name()))
-        .hint(format!(
-            "or work on the file itself: ralph build {} --preset {kind}",
-            found.name()
-        )));
+        return Err(usage!("the preset {} works on the task database, not on a file", preset.name)
+            .hint(format!("import the file first: ralph import {}", found.name()))
+            .hint(format!(
+                "or work on the file itself: ralph build {} --preset {kind}",
+                found.name()
+            )));
     }
-    Err(CliError::run_failed(format!(
+    Err(run_failed!(
         "{} is a {kind} plan, and the preset {} needs a {} plan",
         found.name(),
         preset.name,
         preset.source
-    ))
+    )
     .hint("omit --preset: the file decides"))
 }
 
@@ -247,12 +244,8 @@ fn inside(project: &Project, path: &Path) -> Result<PathBuf, CliError> {
     };
     let root = std::fs::canonicalize(&project.worktree).unwrap_or(project.worktree.clone());
     whole.strip_prefix(&root).map(Path::to_owned).map_err(|_| {
-        CliError::run_failed(format!(
-            "{} is outside the repository {}",
-            path.display(),
-            project.worktree.display()
-        ))
-        .hint("copy the plan into the repository, or run ralph there: ralph -C DIR build PLAN")
+        run_failed!("{} is outside the repository {}", path.display(), project.worktree.display())
+            .hint("copy the plan into the repository, or run ralph there: ralph -C DIR build PLAN")
     })
 }
 
@@ -428,7 +421,7 @@ pub(super) fn no_plan(plan: &PlanFile, project: &Project) -> CliError {
 fn named(name: &str) -> Result<&'static Preset, CliError> {
     Preset::named(name).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-        CliError::usage(format!("there is no preset {name}"))
+        usage!("there is no preset {name}")
             .hint(format!("choose one of these: --preset {}", names.join(" or --preset ")))
     })
 }

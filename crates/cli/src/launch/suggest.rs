@@ -11,7 +11,6 @@ use ralph_engine::project::Project;
 use ralph_engine::untrusted;
 
 use crate::error::{CliError, quoted};
-use crate::exit_codes::Exit;
 
 /// Names of markdown plans at the top, in lower case: file systems and habits differ.
 const PLANS: [&str; 5] = ["plan.md", "fix_plan.md", "@fix_plan.md", "tasks.md", "todo.md"];
@@ -132,19 +131,15 @@ pub(super) fn refuse_list_of_another_tool(plan: &PlanFile) -> Result<(), CliErro
     Err(match read_list(name, &read.text) {
         Some((format, tasks)) => {
             let open = count(open_tasks(&tasks) as u64, "open task");
-            CliError::new(
-                Exit::NoPlan,
-                format!(
-                    "{name} is a {format} list with {open}, not a markdown plan; import it first: ralph import {command}"
-                ),
+            no_plan!(
+                "{name} is a {format} list with {open}, not a markdown plan; import it first: ralph import {command}"
             )
         }
-        None => CliError::new(
-            Exit::NoPlan,
-            format!("{name} is JSON that ralph does not know as a task list, not a markdown plan"),
-        )
-        .hint(format!("see what is missing: ralph import {command} --dry-run"))
-        .hint("or let the agent write a plan: ralph plan"),
+        None => {
+            no_plan!("{name} is JSON that ralph does not know as a task list, not a markdown plan")
+                .hint(format!("see what is missing: ralph import {command} --dry-run"))
+                .hint("or let the agent write a plan: ralph plan")
+        }
     })
 }
 

@@ -55,11 +55,11 @@ pub(super) fn check_key(
     let tried = signing(&project.worktree, name, &context.environment.all, SIGNING);
     match tried.map_err(git_failed)? {
         Signing::Off | Signing::Works => Ok(()),
-        Signing::Broken(why) => Err(CliError::failed(format!(
-            "git.worktree.signing_key is {name}, but signing does not work: {why}"
-        ))
-        .with_exit(Exit::GitFailed)
-        .hint("see your keys: gpg --list-secret-keys")),
+        Signing::Broken(why) => {
+            Err(failed!("git.worktree.signing_key is {name}, but signing does not work: {why}")
+                .with_exit(Exit::GitFailed)
+                .hint("see your keys: gpg --list-secret-keys"))
+        }
     }
 }
 

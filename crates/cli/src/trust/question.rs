@@ -114,11 +114,10 @@ pub(crate) fn require(context: &mut Context<'_>) -> Done {
         if context.ledger()?.0.is_kept() {
             context.approve()?;
         }
-        context.out.note(format!("Trusted by {by}: {}", named(&decisions)));
-        return Ok(());
+        return context.out.conclude(format!("Trusted by {by}: {}", named(&decisions)));
     }
     let from = clone_source(&project);
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+    if !may_ask() {
         return Err(refusal(&decisions, from.as_deref(), context));
     }
     let what = match &from {
@@ -195,6 +194,11 @@ fn refusal(decisions: &[Decision], from: Option<&str>, context: &Context<'_>) ->
         .excerpt(show(decisions, context.out.message_style).join("\n"))
         .hint("review and approve them: ralph trust")
         .hint("in a script: ralph trust --yes, the option --trust, or RALPH_TRUST=1")
+}
+
+/// Whether there is a terminal to ask at.
+pub(crate) fn may_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Asks a yes-or-no question at the terminal.

@@ -2,10 +2,11 @@
 
 mod everything;
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ralph_core::amounts::count;
 use ralph_engine::project::{Project, sweep_halves};
 use ralph_engine::run::run_files::{LockError, WorktreeLock};
 use ralph_engine::vcs::worktree::{Ours, Worktrees};
@@ -15,7 +16,7 @@ use serde::Serialize;
 use super::init::{UNTOUCHED_GO, is_as_written};
 use crate::error::{CliError, Done, quoted};
 use crate::launch;
-use crate::trust::ask;
+use crate::trust::{ask, may_ask};
 use crate::wiring::{Context, out_of_reach};
 
 /// Remove ralph's files: the state of the last run, unchanged prompts, worktrees, or everything
@@ -129,7 +130,7 @@ fn clean_everything(project: &Project, args: &CleanArgs, context: &mut Context<'
         for loss in &losses {
             context.out.note(format!("would be lost: {}", ralph_core::text::printable_line(loss)));
         }
-        let asks = io::stdin().is_terminal() && io::stderr().is_terminal() && !args.json;
+        let asks = may_ask() && !args.json;
         if !asks || !ask("Remove it all?", context)? {
             return Err(CliError::failed("nothing was removed: this work exists nowhere else")
                 .hint("restore saved work first: ralph recover")
@@ -146,7 +147,7 @@ fn end(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
     match kept {
         0 => Ok(()),
         1 => Err(CliError::failed("1 item was kept; the rest was removed")),
-        n => Err(CliError::failed(format!("{n} items were kept; the rest was removed"))),
+        n => Err(failed!("{n} items were kept; the rest was removed")),
     }
 }
 
@@ -173,8 +174,7 @@ fn no_run(project: &Project, everywhere: bool, dry: bool) -> Result<Vec<Worktree
 }
 
 fn busy(pid: &str) -> CliError {
-    CliError::failed(format!("a run is active (pid {pid}); nothing was removed"))
-        .hint("stop it first: ralph cancel")
+    failed!("a run is active (pid {pid}); nothing was removed").hint("stop it first: ralph cancel")
 }
 
 fn clean_state(
@@ -245,8 +245,9 @@ fn clean_worktree(project: &Project, worktrees: &Worktrees, ours: &Ours, dry: bo
                 format!("the git directory of its last session is kept in {}", aside.display())
             });
             let hint = saved.as_ref().map(|wip| format!("ralph recover {}", wip.task));
-            let saved =
-                saved.map(|wip| format!("saved {} in {}", files(wip.files.len()), wip.saved.name));
+            let saved = saved.map(|wip| {
+                format!("saved {} in {}", count(wip.files.len() as u64, "file"), wip.saved.name)
+            });
             Cleaned { saved, hint, note, ..Cleaned::removed(path, false) }
         }
         Err(error) => Cleaned::kept(path, &error.into()),
@@ -289,8 +290,7 @@ fn our_folders(project: &Project) -> Vec<PathBuf> {
 }
 
 fn remove_file(path: &Path) -> Done {
-    std::fs::remove_file(path)
-        .map_err(|error| CliError::failed(format!("{} cannot be removed: {error}", path.display())))
+    std::fs::remove_file(path).map_err(|error| CliError::file(path, "removed", error))
 }
 
 fn print_result(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
@@ -330,8 +330,4 @@ fn size(bytes: u64) -> String {
         Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
         None => format!("{bytes} B"),
     }
-}
-
-fn files(count: usize) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }

@@ -96,8 +96,7 @@ pub(super) fn edit(which: WhichFile, context: &mut Context<'_>) -> Done {
     for warning in &loaded.warnings {
         context.out.warning(warning);
     }
-    context.out.note(format!("{} is valid", file.shown.display()));
-    Ok(())
+    context.out.conclude(format!("{} is valid", file.shown.display()))
 }
 
 fn known(key: &str) -> Result<(&str, &'static Setting), CliError> {
@@ -120,9 +119,9 @@ impl ConfigFile {
             .is_some_and(|(_, setting)| matches!(setting.reach, Reach::UserOnly | Reach::Program));
         if which.project && user_only {
             let key = setting.map_or("", |(key, _)| key);
-            return Err(CliError::failed(format!(
+            return Err(failed!(
                 "`{key}` can only be set in your own config file, not in ralph.toml"
-            ))
+            )
             .hint("omit --project"));
         }
         let project = Project::find(&context.folder());
@@ -168,8 +167,7 @@ impl ConfigFile {
         let edit = format!("change the file yourself: ralph config edit --{}", self.owner());
         match self.load(&self.text, context) {
             Err(error) => config_error(&error).hint(edit),
-            Ok(_) => CliError::failed(format!("{}: {}", self.shown.display(), error.message()))
-                .hint(edit),
+            Ok(_) => failed!("{}: {}", self.shown.display(), error.message()).hint(edit),
         }
     }
 
@@ -203,9 +201,7 @@ impl ConfigFile {
             true => write_through(&self.path, text, 0o600),
             false => write_atomically(&self.path, text),
         };
-        written.map_err(|error| {
-            CliError::failed(format!("{} cannot be written: {error}", self.shown.display()))
-        })
+        written.map_err(|error| CliError::file(&self.shown, "written", error))
     }
 
     fn report_override(&self, key: &str, context: &mut Context<'_>) -> Done {
@@ -235,8 +231,7 @@ impl ConfigFile {
 }
 
 fn text_of(path: &Path, read: std::io::Result<Vec<u8>>) -> Result<String, CliError> {
-    let failed =
-        |why: String| CliError::failed(format!("{} cannot be read: {why}", path.display()));
+    let failed = |why: String| CliError::file(path, "read", why);
     match read {
         Ok(bytes) => String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8 text".into())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),

@@ -107,11 +107,10 @@ impl Demo<'_, '_> {
 
     /// Prints a command as it would be typed.
     fn typed(&mut self, program: &str, arguments: &[&str]) -> Done {
-        let style = self.context.out.style;
         let words: Vec<String> = arguments.iter().map(|word| shell_word(word)).collect();
         let line = TextLine::new().add(Meaning::Faint, "$ ");
         let line = line.add(Meaning::Name, format!("{program} {}", words.join(" ")));
-        self.context.out.line(line.show(style))?;
+        self.context.out.line(line.show(self.context.out.style))?;
         Ok(self.context.out.finish()?)
     }
 
@@ -136,9 +135,7 @@ impl Demo<'_, '_> {
             Exit::Success => Ok(()),
             // The user stopped the demo, and the run has said so.
             Exit::Cancelled => Err(CliError::already_reported(Exit::Cancelled.code())),
-            exit => {
-                Err(CliError::failed(format!("the demo failed with exit code {}", exit.code())))
-            }
+            exit => Err(failed!("the demo failed with exit code {}", exit.code())),
         }
     }
 

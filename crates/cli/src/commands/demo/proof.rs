@@ -61,5 +61,5 @@ fn expect(good: bool, otherwise: impl FnOnce() -> String) -> Done {
 }
 
 fn wrong(what: impl Into<String>) -> CliError {
-    CliError::failed(format!("the demo failed: {}", what.into()))
+    failed!("the demo failed: {}", what.into())
 }

@@ -142,8 +142,7 @@ struct Report<'a, 'c> {
 impl Report<'_, '_> {
     fn add(&mut self, check: Check) -> Done {
         if !self.json {
-            let style = self.context.out.style;
-            self.context.out.data(check.lines(style))?;
+            self.context.out.data(check.lines(self.context.out.style))?;
             self.context.out.finish()?;
         }
         self.checks.push(check);
@@ -176,7 +175,7 @@ impl Report<'_, '_> {
         match failed {
             0 => Ok(()),
             1 => Err(CliError::failed("1 check failed")),
-            more => Err(CliError::failed(format!("{more} checks failed"))),
+            more => Err(failed!("{more} checks failed")),
         }
     }
 }

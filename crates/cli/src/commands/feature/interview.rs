@@ -4,8 +4,6 @@
 //! At a terminal the user sees one conversation: a greeting, one question at a time, and one end with the cost of
 //! all runs. Without a terminal, and with `--ui json`, a call ends at the first open question.
 
-use std::io::{self, IsTerminal};
-
 use ralph_core::FeatureName;
 use ralph_core::agent::Usage;
 use ralph_core::run::{Outcome, StopReason};
@@ -22,10 +20,10 @@ use ralph_ui::units::brief_duration;
 
 use super::{Call, fallen_short, run};
 use crate::commands::flags::SessionArgs;
-use crate::commands::task::text_error;
 use crate::error::{CliError, Done, quoted};
 use crate::exit_codes::Exit;
 use crate::launch::{self, DisplayKind, FeatureStep, FeatureWork};
+use crate::trust::may_ask;
 use crate::wiring::Context;
 
 pub(super) struct Given<'a> {
@@ -71,8 +69,7 @@ pub(super) fn hold(
     take_in(name, given, &mut talk)?;
     let sessions = launch::sessions_for_texts(&context.config()?);
     let mut call = Call { sessions, ..Call::default() };
-    let typed = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if typed && launch::chosen_display(&context.config()?) == DisplayKind::Plain {
+    if may_ask() && launch::chosen_display(&context.config()?) == DisplayKind::Plain {
         call.conversation = Some(Conversation::default());
         greet(name, &talk, context);
     }
@@ -174,7 +171,7 @@ fn stopped(
 pub(super) fn load(files: &FeatureFiles) -> Result<Interview, CliError> {
     let path = files.interview();
     Interview::load(&path).map_err(|error| {
-        CliError::failed(format!("{} cannot be read: {error}", path.display()))
+        CliError::file(&path, "read", error)
             .hint(format!("fix it, or restart the interview: rm {}", quoted(&path)))
     })
 }
@@ -184,21 +181,17 @@ fn save(talk: &Interview, files: &FeatureFiles) -> Done {
     if *talk == Interview::default() {
         return Ok(());
     }
-    talk.save(&path)
-        .map_err(|error| CliError::failed(format!("{} cannot be written: {error}", path.display())))
+    talk.save(&path).map_err(|error| CliError::file(&path, "written", error))
 }
 
 fn take_in(name: &FeatureName, given: &Given<'_>, talk: &mut Interview) -> Done {
     if !given.idea.trim().is_empty() {
-        talk.idea = text::long("idea", given.idea.trim()).map_err(text_error)?;
+        talk.idea = text::long("idea", given.idea.trim())?;
     }
     let Some(answer) = given.answer else { return Ok(()) };
     if talk.open().is_none() {
-        return Err(CliError::new(
-            Exit::NotEligible,
-            format!("there is no open question about {name}"),
-        )
-        .hint(format!("start or continue: ralph feature create {name} --interview")));
+        return Err(refused!("there is no open question about {name}")
+            .hint(format!("start or continue: ralph feature create {name} --interview")));
     }
     talk.answer(&meant(answer)?);
     Ok(())
@@ -208,7 +201,7 @@ fn take_in(name: &FeatureName, given: &Given<'_>, talk: &mut Interview) -> Done 
 fn meant(answer: &str) -> Result<String, CliError> {
     match answer.trim() {
         "" => Ok(DECIDE_YOURSELF.to_owned()),
-        answer => text::long("answer", answer).map_err(text_error),
+        answer => Ok(text::long("answer", answer)?),
     }
 }
 

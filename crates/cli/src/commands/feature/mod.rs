@@ -75,15 +75,15 @@ enum FeatureCommand {
     },
 }
 
-pub(crate) fn cmd_feature(args: FeatureArgs, context: &mut Context<'_>) -> Done {
-    match args.command {
-        FeatureCommand::Create(args) => texts::cmd_create(&args, context),
-        FeatureCommand::Plan(args) => texts::cmd_plan(&args, context),
-        FeatureCommand::Build(args) => tasks::cmd_build(&args, context),
-        FeatureCommand::List { json } => query::list(json, context),
-        FeatureCommand::Show { name, json } => query::show(&feature_name(&name)?, json, context),
+pub(crate) fn cmd_feature(args: &FeatureArgs, context: &mut Context<'_>) -> Done {
+    match &args.command {
+        FeatureCommand::Create(args) => texts::cmd_create(args, context),
+        FeatureCommand::Plan(args) => texts::cmd_plan(args, context),
+        FeatureCommand::Build(args) => tasks::cmd_build(args, context),
+        FeatureCommand::List { json } => query::list(*json, context),
+        FeatureCommand::Show { name, json } => query::show(&feature_name(name)?, *json, context),
         FeatureCommand::Delete { name, confirm } => {
-            query::delete(&feature_name(&name)?, confirm, context)
+            query::delete(&feature_name(name)?, *confirm, context)
         }
     }
 }
@@ -137,7 +137,7 @@ fn run(
 fn fallen_short(outcome: &Outcome, what: &str, again: &str) -> CliError {
     match (&outcome.reason, outcome.reason.code(&outcome.left, false)) {
         (StopReason::Limit { .. }, _) | (_, 0) => {
-            CliError::failed(format!("{what} was not written")).hint(format!("try again: {again}"))
+            failed!("{what} was not written").hint(format!("try again: {again}"))
         }
         (_, code) => CliError::already_reported(code),
     }

@@ -1,7 +1,6 @@
 //! `ralph feature build`: tasks that the agent proposes and the user approves.
 
 use std::collections::HashSet;
-use std::io::{self, IsTerminal};
 
 use clap::Args;
 use ralph_core::plan::Proposals;
@@ -21,6 +20,7 @@ use crate::commands::import::{at_line, print_sync_report};
 use crate::error::{CliError, Done, feature_name, with_store};
 use crate::exit_codes::Exit;
 use crate::launch::{FeatureStep, FeatureWork};
+use crate::trust::may_ask;
 use crate::wiring::Context;
 
 /// Have the agent turn the plan of a feature into tasks
@@ -56,7 +56,7 @@ pub(super) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
     known(&name, &mut *context.reader()?)?;
     let files = FeatureFiles::of(&context.project()?, &name);
     if let (true, Some(option)) = (args.apply, args.session.first_given()) {
-        return Err(CliError::usage(format!("{option} is for a session, but --apply starts none")));
+        return Err(usage!("{option} is for a session, but --apply starts none"));
     }
     if !args.apply {
         let how = format!("ralph feature plan {name}");
@@ -94,9 +94,8 @@ fn settle(
     let plan = proposals.plan();
     let seen = store.dry_run(&plan, &gone, &by, clock::now());
     let (report, planned) = seen.map_err(|error| with_store(error, &mut *store))?;
-    let style = context.out.style;
     context.out.note("");
-    context.out.data(tasks::tree(&planned, style))?;
+    context.out.data(tasks::tree(&planned, context.out.style))?;
     for task in &left_out {
         let title = printable_line(task.title.as_str());
         context.out.line(format!("no longer proposed: {}  {}  {title}", task.id, task.shown()))?;
@@ -106,8 +105,9 @@ fn settle(
         Answer::All => gone,
         Answer::Additions => vec![],
         Answer::Later => {
-            context.out.note(format!("nothing was applied; to apply them later: {later}"));
-            return Ok(());
+            return context
+                .out
+                .conclude(format!("nothing was applied; to apply them later: {later}"));
         }
     };
     let report = store.replace(&plan, &gone, &by, clock::now());
@@ -122,16 +122,14 @@ fn settle(
             left_out.iter().map(|task| task.id.as_str()).collect::<Vec<_>>().join(" ")
         ));
     }
-    context.out.note(format!("next: ralph run {name}"));
-    Ok(())
+    context.out.conclude(format!("next: ralph run {name}"))
 }
 
 fn kept(name: &FeatureName, files: &FeatureFiles) -> Result<Proposals, CliError> {
     let path = files.proposed();
-    let text = FeatureFiles::read(&path)
-        .map_err(|error| CliError::failed(format!("{} cannot be read: {error}", path.display())))?;
+    let text = FeatureFiles::read(&path).map_err(|error| CliError::file(&path, "read", error))?;
     let Some(text) = text else {
-        return Err(CliError::new(Exit::NotEligible, format!("no tasks are proposed for {name}"))
+        return Err(refused!("no tasks are proposed for {name}")
             .hint(format!("have the agent propose them: ralph feature build {name}")));
     };
     Proposals::from_lines(name.clone(), &text).map_err(|error| at_line(&path, &text, &error))
@@ -185,7 +183,7 @@ fn agreed(
     if args.no_apply {
         return Ok(Answer::Later);
     }
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+    if !may_ask() {
         return Ok(Answer::Additions);
     }
     context.out.finish()?;

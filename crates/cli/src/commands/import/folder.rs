@@ -16,8 +16,7 @@ pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     if let Some(list) = list {
         return Ok(vec![list]);
     }
-    let entries = std::fs::read_dir(path)
-        .map_err(|error| CliError::failed(format!("{} cannot be read: {error}", path.display())))?;
+    let entries = std::fs::read_dir(path).map_err(|error| CliError::file(path, "read", error))?;
     let is_json = |file: &PathBuf| file.extension().is_some_and(|end| end == "json");
     let mut files: Vec<PathBuf> =
         entries.flatten().map(|entry| entry.path()).filter(is_json).collect();
@@ -28,11 +27,9 @@ pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     });
     match files.is_empty() {
         false => Ok(files),
-        true => {
-            Err(CliError::failed(format!("{} has no task list", path.display())).hint(format!(
-                "ralph looks for {} and files like 1.json there; name the file itself",
-                LISTS.join(", ")
-            )))
-        }
+        true => Err(failed!("{} has no task list", path.display()).hint(format!(
+            "ralph looks for {} and files like 1.json there; name the file itself",
+            LISTS.join(", ")
+        ))),
     }
 }

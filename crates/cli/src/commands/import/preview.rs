@@ -31,22 +31,13 @@ impl Fate {
         }
     }
 
-    const fn word(self) -> &'static str {
+    /// Its word in a line, and after a number.
+    const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::New => "new",
-            Self::Update => "update",
-            Self::Unchanged => "unchanged",
-            Self::Skip => "skip",
-        }
-    }
-
-    /// Its word after a number.
-    const fn counted(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Update => "to update",
-            Self::Unchanged => "unchanged",
-            Self::Skip => "done before",
+            Self::New => ("new", "new"),
+            Self::Update => ("update", "to update"),
+            Self::Unchanged => ("unchanged", "unchanged"),
+            Self::Skip => ("skip", "done before"),
         }
     }
 }
@@ -93,7 +84,7 @@ pub(super) fn show(
     if as_json {
         let tasks = plan.tasks.iter().zip(&fates).map(|(task, fate)| {
             json!({
-                "id": task.id, "title": task.title.as_str(), "change": fate.word(),
+                "id": task.id, "title": task.title.as_str(), "change": fate.words().0,
                 "done": task.done.is_some(), "deps": task.fields.deps.as_deref().unwrap_or_default(),
             })
         });
@@ -102,7 +93,7 @@ pub(super) fn show(
             "plan": tasks.collect::<Vec<_>>(), "dropped": plan.dropped,
         }))?);
     }
-    let counted = Fate::ALL.map(|fate| (count(fate), fate.counted()));
+    let counted = Fate::ALL.map(|fate| (count(fate), fate.words().1));
     let counted: Vec<String> = counted
         .iter()
         .filter(|(count, _)| *count > 0)
@@ -114,7 +105,7 @@ pub(super) fn show(
     let width = plan.tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or_default();
     for (task, fate) in plan.tasks.iter().zip(&fates) {
         let line = TextLine::new()
-            .plain(format!("  {:<9}  ", fate.word()))
+            .plain(format!("  {:<9}  ", fate.words().0))
             .add(Meaning::Name, format!("{:<width$}", task.id))
             .plain("  ")
             .flexible(None, task.title.as_str())

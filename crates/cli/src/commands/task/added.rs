@@ -8,7 +8,6 @@ use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::socket::{Adds, SessionIdentity};
 
 use crate::error::{CliError, Done, with_store};
-use crate::exit_codes::Exit;
 use crate::wiring::{Context, out_of_reach};
 
 pub(super) fn carry_out(
@@ -18,7 +17,7 @@ pub(super) fn carry_out(
 ) -> Done {
     let Some(adds) = &identity.adds else {
         return Err(match &identity.plan {
-            Some(file) => refused("the tasks of this run are in a file")
+            Some(file) => refused!("the tasks of this run are in a file")
                 .hint(format!("add a line with a checkbox to {file}")),
             None => out_of_reach(),
         });
@@ -31,7 +30,7 @@ pub(super) fn carry_out(
         let id = match &new.id {
             Some(id) => free(id, store.as_mut())?,
             None => loop {
-                let id = ids.task().map_err(|error| CliError::failed(error.to_string()))?;
+                let id = ids.task()?;
                 if store.get(&id).is_err() {
                     break id;
                 }
@@ -48,11 +47,8 @@ pub(super) fn carry_out(
         Ok::<_, CliError>(id)
     });
     let Some(added) = added else {
-        return Err(refused(&format!(
-            "a session may add {} tasks, and this one already has",
-            Adds::MOST
-        ))
-        .hint("leave a note instead: ralph task log ID \"...\""));
+        return Err(refused!("a session may add {} tasks, and this one already has", Adds::MOST)
+            .hint("leave a note instead: ralph task log ID \"...\""));
     };
     Ok(context.out.line(added?)?)
 }
@@ -61,14 +57,15 @@ pub(super) fn carry_out(
 /// would decide when that task is done.
 fn keep_to_limits(new: &mut NewTask, adds: &Adds) -> Done {
     if matches!(new.fields.parent, Some(Some(_))) {
-        return Err(refused("a session cannot add parts to another task")
+        return Err(refused!("a session cannot add parts to another task")
             .hint("omit --parent; --deps names the tasks that must be done first"));
     }
     if let Some(feature) = &adds.feature {
         match &new.fields.feature {
             Some(named) if named.as_ref() != Some(feature) => {
-                return Err(refused(&format!("this run is for the feature {feature} only"))
-                    .hint("omit --feature"));
+                return Err(
+                    refused!("this run is for the feature {feature} only").hint("omit --feature")
+                );
             }
             _ => new.fields.feature = Some(Some(feature.clone())),
         }
@@ -83,8 +80,4 @@ fn free(id: &TaskId, store: &mut dyn Store) -> Result<TaskId, CliError> {
         Err(StoreError::Refused(Refusal::Unknown { .. })) => Ok(id.clone()),
         Err(error) => Err(error.into()),
     }
-}
-
-fn refused(why: &str) -> CliError {
-    CliError::new(Exit::NotEligible, why)
 }

@@ -5,7 +5,6 @@ use ralph_core::{TaskId, text};
 use ralph_engine::clock;
 use ralph_ui::tasks::log_line;
 
-use super::edit::text_error;
 use crate::error::{CliError, Done, task_id, with_store};
 use crate::wiring::Context;
 
@@ -19,7 +18,7 @@ pub(super) struct LogArgs {
     id: String,
     /// The note; - reads standard input; omit it to print the log
     #[arg(allow_hyphen_values = true)]
-    text: Option<String>,
+    pub(super) text: Option<String>,
     /// Print the log as JSON
     #[arg(long, conflicts_with = "text")]
     json: bool,
@@ -28,10 +27,6 @@ pub(super) struct LogArgs {
 impl LogArgs {
     pub(super) fn writes(&self) -> bool {
         self.text.is_some()
-    }
-
-    pub(super) fn reads_stdin(&self) -> bool {
-        self.text.as_deref() == Some("-")
     }
 }
 
@@ -56,10 +51,7 @@ pub(super) fn log(args: &LogArgs, context: &mut Context<'_>) -> Result<Option<St
         return Ok(None);
     };
     let note = given("note", note, context)?;
-    let by = context.actor()?;
-    let mut store = context.store()?;
-    let written = store.note(&id, &note, &by, clock::now());
-    written.map_err(|error| with_store(error, &mut *store))?;
+    context.change(|store, by, now| store.note(&id, &note, by, now))?;
     Ok(Some(note))
 }
 
@@ -67,9 +59,9 @@ pub(super) fn log(args: &LogArgs, context: &mut Context<'_>) -> Result<Option<St
 fn given(field: &'static str, text: &str, context: &mut Context<'_>) -> Result<String, CliError> {
     let text = if text == "-" { context.read_stdin()? } else { text.to_owned() };
     if text.trim().is_empty() {
-        return Err(CliError::failed(format!("the {field} is empty")));
+        return Err(failed!("the {field} is empty"));
     }
-    text::long(field, text.trim()).map_err(text_error)
+    Ok(text::long(field, text.trim())?)
 }
 
 /// Ask the user about a task, which then waits for the answer
@@ -80,14 +72,10 @@ pub(super) struct AskArgs {
     id: String,
     /// The question; - reads standard input
     #[arg(allow_hyphen_values = true)]
-    text: String,
+    pub(super) text: String,
 }
 
 impl AskArgs {
-    pub(super) fn reads_stdin(&self) -> bool {
-        self.text == "-"
-    }
-
     pub(super) fn read(&self, context: &mut Context<'_>) -> Result<(TaskId, String), CliError> {
         Ok((task_id(&self.id)?, given("question", &self.text, context)?))
     }
@@ -100,7 +88,7 @@ pub(super) fn cmd_ask(args: &AskArgs, context: &mut Context<'_>) -> Done {
     let mut store = context.store()?;
     let known = store.questions(None, false)?;
     let question = loop {
-        let new = ids.question().map_err(|error| CliError::failed(error.to_string()))?;
+        let new = ids.question()?;
         if !known.iter().any(|question| question.id == new) {
             break new;
         }
@@ -108,6 +96,5 @@ pub(super) fn cmd_ask(args: &AskArgs, context: &mut Context<'_>) -> Done {
     let asked = store.ask(question.clone(), &id, &text, &by, clock::now());
     asked.map_err(|error| with_store(error, &mut *store))?;
     context.out.line(&question)?;
-    context.out.note(format!("{id} waits for an answer: ralph answer {question} \"TEXT\""));
-    Ok(())
+    context.out.conclude(format!("{id} waits for an answer: ralph answer {question} \"TEXT\""))
 }

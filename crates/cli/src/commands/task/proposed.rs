@@ -14,7 +14,6 @@ use super::TaskCommand;
 use super::query::{TreeArgs, tree_or_json};
 use crate::commands::import::at_line;
 use crate::error::{CliError, Done, with_store};
-use crate::exit_codes::Exit;
 use crate::wiring::{Context, out_of_reach};
 
 pub(super) fn is_meant(command: &TaskCommand) -> bool {
@@ -37,24 +36,18 @@ pub(super) fn carry_out(
     context: &mut Context<'_>,
 ) -> Done {
     match command {
-        TaskCommand::Add(args) => {
-            let new = args.read(context)?;
-            add(&new, requests, context)
-        }
-        TaskCommand::Create(args) => {
-            let new = args.read(context)?;
-            add(&new, requests, context)
-        }
+        TaskCommand::Add(args) => add(&args.read(context)?, requests, context),
+        TaskCommand::Create(args) => add(&args.read(context)?, requests, context),
         TaskCommand::Update(args) => {
             let (id, patch, status) = args.read(context)?;
             if status.is_some() {
-                return Err(refused("a proposed task has no status yet"));
+                return Err(refused!("a proposed task has no status yet"));
             }
             change(requests, context, |all, store| amend(all, &id, patch, store))
         }
         TaskCommand::Delete(args) => {
             let Some(ids) = args.named()? else {
-                return Err(refused("name each proposal to withdraw"));
+                return Err(refused!("name each proposal to withdraw"));
             };
             change(requests, context, |all, _| {
                 ids.iter().try_for_each(|id| Ok(all.withdraw(id).map_err(StoreError::from)?))
@@ -106,10 +99,6 @@ pub(super) fn carry_out(
     }
 }
 
-fn refused(why: &str) -> CliError {
-    CliError::new(Exit::NotEligible, why)
-}
-
 /// Proposes a task, with a generated id if none is given, and prints the id.
 fn add(new: &NewTask, requests: &Requests, context: &mut Context<'_>) -> Done {
     let mut ids = context.ids();
@@ -118,7 +107,7 @@ fn add(new: &NewTask, requests: &Requests, context: &mut Context<'_>) -> Done {
         let id = match &new.id {
             Some(id) => id.clone(),
             None => loop {
-                let id = ids.task().map_err(|error| CliError::failed(error.to_string()))?;
+                let id = ids.task()?;
                 if !all.has(&id) && store.get(&id).is_err() {
                     break id;
                 }
@@ -146,8 +135,7 @@ fn change(
         }
     });
     let count = changed.unwrap_or_else(|| Err(out_of_reach()))?;
-    context.out.note(format!("proposed so far: {count}"));
-    Ok(())
+    context.out.conclude(format!("proposed so far: {count}"))
 }
 
 /// Why the proposals do not fit, without line numbers: there is no file.
@@ -182,7 +170,7 @@ fn propose(
         return Err(with_store(Refusal::Exists { id }.into(), store));
     }
     if all.tasks().len() >= PROPOSALS {
-        return Err(refused(&format!("a session may propose {PROPOSALS} tasks")));
+        return Err(refused!("a session may propose {PROPOSALS} tasks"));
     }
     let added = all.add(Proposal { id, title, fields });
     added.map_err(|refusal| with_store(refusal.into(), store))
@@ -220,7 +208,7 @@ fn existing(id: &TaskId, store: &mut dyn Store) -> Result<Option<Task>, CliError
 fn refuse_other_feature(fields: &TaskPatch, feature: &FeatureName) -> Done {
     match &fields.feature {
         Some(named) if named.as_ref() != Some(feature) => {
-            Err(refused(&format!("this session proposes tasks for the feature {feature} only"))
+            Err(refused!("this session proposes tasks for the feature {feature} only")
                 .hint("omit --feature"))
         }
         _ => Ok(()),

@@ -73,11 +73,10 @@ fn by_priority(mut tasks: Vec<Task>) -> Vec<Task> {
 
 /// Says what to type when there is nothing to show.
 fn tell_empty(otherwise: &str, store: &mut dyn Store, context: &mut Context<'_>) -> Done {
-    context.out.note(match store.counts(&Scope::All)?.total() {
+    context.out.conclude(match store.counts(&Scope::All)?.total() {
         0 => "no tasks yet; add one: ralph task add \"What to do\"",
         _ => otherwise,
-    });
-    Ok(())
+    })
 }
 
 fn table_or_json(tasks: &[Task], json: bool, out: &mut Output) -> Done {
@@ -147,8 +146,7 @@ pub(super) fn cmd_show(args: &ShowArgs, context: &mut Context<'_>) -> Done {
     if args.json {
         return Ok(context.out.json(&tasks::details(&task, details))?);
     }
-    let style = context.out.style;
-    Ok(context.out.data(tasks::page(&task, details, style))?)
+    Ok(context.out.data(tasks::page(&task, details, context.out.style))?)
 }
 
 fn blockers_of(task: &Task, store: &mut dyn Store) -> Result<Vec<Task>, StoreError> {
@@ -178,8 +176,7 @@ pub(super) fn tree_or_json(tasks: &[Task], args: &TreeArgs, context: &mut Contex
     if args.json {
         return table_or_json(tasks, true, &mut context.out);
     }
-    let style = context.out.style;
-    Ok(context.out.data(tasks::tree(tasks, style))?)
+    Ok(context.out.data(tasks::tree(tasks, context.out.style))?)
 }
 
 /// Show everything that a task waits for, and everything that waits for it

@@ -11,7 +11,6 @@ use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::project::Project;
 use serde::Serialize;
 
-use super::edit::text_error;
 use crate::error::{CliError, Done, task_id, with_store};
 use crate::wiring::Context;
 
@@ -51,20 +50,23 @@ struct Dependent {
 
 pub(super) fn cmd_reopen(args: &ReopenArgs, context: &mut Context<'_>) -> Done {
     let ids = args.ids.iter().map(|id| task_id(id)).collect::<Result<Vec<_>, _>>()?;
-    let reason = match args.reason.as_deref().map(str::trim) {
-        Some("") => {
-            return Err(CliError::failed("the reason is empty")
-                .hint("say what is wrong, or omit --reason: --reason TEXT"));
-        }
-        Some(reason) => text::long("reason", reason).map_err(text_error)?,
-        None => String::new(),
-    };
+    let reason = given_reason(args.reason.as_deref())?.unwrap_or_default();
     let reopened = reopen(&ids, &reason, context)?;
     if args.json {
         return Ok(context.out.json(&reopened)?);
     }
     reopened.tell(context);
     Ok(())
+}
+
+/// The argument of `--reason`, which must say something.
+pub(crate) fn given_reason(text: Option<&str>) -> Result<Option<String>, CliError> {
+    match text.map(str::trim) {
+        Some("") => Err(CliError::failed("the reason is empty")
+            .hint("say what is wrong, or omit --reason: --reason TEXT")),
+        Some(reason) => Ok(Some(text::long("reason", reason)?)),
+        None => Ok(None),
+    }
 }
 
 /// Reopens tasks in their plan files and in the task database, all or none.
@@ -149,7 +151,7 @@ fn clear_boxes(tasks: &[Task], project: &Project) -> Result<Vec<String>, CliErro
 }
 
 fn plan_error(error: ralph_engine::plan_file::PlanFileError) -> CliError {
-    CliError::failed(format!("the task was not reopened: {error}"))
+    failed!("the task was not reopened: {error}")
         .hint("clear its checkbox yourself, and the task is open again")
 }
 

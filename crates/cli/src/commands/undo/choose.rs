@@ -13,9 +13,8 @@ use ralph_core::{TaskId, Timestamp};
 use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
-use ralph_engine::vcs::worktree::Worktrees;
 
-use crate::error::{CliError, quoted, with_store};
+use crate::error::{CliError, quoted};
 use crate::exit_codes::Exit;
 use crate::history;
 use crate::wiring::Context;
@@ -51,9 +50,7 @@ pub(super) fn choose(target: &Target, context: &mut Context<'_>) -> Result<Chose
             Ok(Chosen { place, iterations })
         }
         Target::Task(id) => {
-            let mut store = context.reader()?;
-            let task = store.get(id).map_err(|error| with_store(error, &mut *store))?;
-            drop(store);
+            let task = context.task(id)?;
             let is_of = |one: &&LandedIteration| one.tasks.iter().any(|task| task.id == *id);
             let mut of_task: Vec<LandedIteration> = all.iter().filter(is_of).cloned().collect();
             if of_task.is_empty() {
@@ -145,9 +142,8 @@ fn here(context: &Context<'_>) -> Result<Place, CliError> {
 /// This worktree, the main one, and those of branches.
 fn places(context: &mut Context<'_>) -> Result<Vec<Place>, CliError> {
     let project = context.project()?;
-    let folder = context.worktree_folder(&project)?;
     let mut paths: Vec<PathBuf> = vec![project.worktree.clone(), project.root.clone()];
-    paths.extend(Worktrees::new(&project, &folder).places()?.into_iter().map(|(_, path)| path));
+    paths.extend(context.places(&project)?.into_iter().map(|(_, path)| path));
     let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()) && path.exists());
     let mut found = Vec::new();
@@ -161,8 +157,7 @@ fn places(context: &mut Context<'_>) -> Result<Vec<Place>, CliError> {
 
 fn no_commits(task: &Task) -> CliError {
     let id = &task.id;
-    let failed =
-        CliError::new(Exit::NotEligible, format!("ralph knows of no commit of {id} to revert"));
+    let failed = refused!("ralph knows of no commit of {id} to revert");
     match task.status {
         Status::Done | Status::Failed => {
             failed.hint(format!("to reopen it without a revert: ralph task reopen {id}"))
@@ -174,10 +169,7 @@ fn no_commits(task: &Task) -> CliError {
 fn already(task: &Task, by: &[String]) -> CliError {
     let id = &task.id;
     let by: Vec<&str> = by.iter().map(|commit| super::short(commit)).collect();
-    let failed = CliError::new(
-        Exit::NotEligible,
-        format!("{id} is undone already: {} reverts it", by.join(", ")),
-    );
+    let failed = refused!("{id} is undone already: {} reverts it", by.join(", "));
     match task.status {
         Status::Done => failed.hint(format!("to reopen it: ralph task reopen {id}")),
         _ => failed.hint(format!("see the log of the task: ralph task log {id}")),

@@ -3,7 +3,6 @@
 mod choose;
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal};
 
 use clap::Args;
 use ralph_core::TaskId;
@@ -20,9 +19,9 @@ use ralph_engine::vcs::undo::{PlanEdit, Revert, Undo, UndoError};
 use serde::Serialize;
 
 use self::choose::{Place, Target, choose};
-use crate::commands::task::{Reopened, reopen, text_error};
+use crate::commands::task::{Reopened, given_reason, reopen};
 use crate::error::{CliError, Done, quoted, task_id};
-use crate::trust::ask;
+use crate::trust::{ask, may_ask};
 use crate::wiring::{Context, out_of_reach};
 
 /// Undo a task or the last iterations: revert their commits with new commits and reopen the tasks
@@ -84,14 +83,7 @@ pub(crate) fn cmd_undo(args: &UndoArgs, context: &mut Context<'_>) -> Done {
     if context.session_socket().is_some() {
         return Err(out_of_reach());
     }
-    let reason = match args.reason.as_deref().map(str::trim) {
-        Some("") => {
-            return Err(CliError::failed("the reason is empty")
-                .hint("say what is wrong, or omit --reason: --reason TEXT"));
-        }
-        Some(reason) => Some(text::long("reason", reason).map_err(text_error)?),
-        None => None,
-    };
+    let reason = given_reason(args.reason.as_deref())?;
     vcs::check_version()?;
     let target = target(args, context)?;
     let chosen = choose(&target, context)?;
@@ -133,15 +125,12 @@ pub(crate) fn cmd_undo(args: &UndoArgs, context: &mut Context<'_>) -> Done {
             return Ok(context.out.json(&told(&undo, &tasks, &[], None))?);
         }
         context.out.data(format!("{}\n", lines.join("\n")))?;
-        context.out.note("dry run: nothing was changed");
-        return Ok(());
+        return context.out.conclude("dry run: nothing was changed");
     }
-    let asks = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if asks && !args.yes && !args.json {
+    if may_ask() && !args.yes && !args.json {
         context.out.error(lines.join("\n"));
         if !ask("Undo this?", context)? {
-            context.out.note("nothing was changed");
-            return Ok(());
+            return context.out.conclude("nothing was changed");
         }
     }
     let made = vcs
@@ -173,11 +162,9 @@ fn target(args: &UndoArgs, context: &mut Context<'_>) -> Result<Target, CliError
                 let is_task = TaskId::new(word)
                     .is_ok_and(|id| context.reader().is_ok_and(|mut store| store.get(&id).is_ok()));
                 if is_task {
-                    return Err(CliError::usage(format!(
-                        "{word} is the id of a task and a number of iterations"
-                    ))
-                    .hint(format!("to undo the task: ralph undo --task {word}"))
-                    .hint(format!("to undo iterations: ralph undo --iterations {word}")));
+                    return Err(usage!("{word} is the id of a task and a number of iterations")
+                        .hint(format!("to undo the task: ralph undo --task {word}"))
+                        .hint(format!("to undo iterations: ralph undo --iterations {word}")));
                 }
                 Target::Iterations(many)
             }
@@ -330,11 +317,11 @@ fn refuse_active(holder: Option<String>) -> Result<(), CliError> {
 }
 
 fn locked(why: &str) -> CliError {
-    CliError::failed(format!("nothing was undone: {why}")).hint("stop it first: ralph cancel")
+    failed!("nothing was undone: {why}").hint("stop it first: ralph cancel")
 }
 
 fn refused(error: UndoError, tasks: &[FinishedTask]) -> CliError {
-    let failed = CliError::failed(format!("nothing was undone: {error}"));
+    let failed = failed!("nothing was undone: {error}");
     match error {
         UndoError::Conflict { commit, .. } => {
             let failed = failed.hint(format!(

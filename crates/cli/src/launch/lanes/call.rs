@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use ralph_core::branch::{BranchError, check_free};
+use ralph_core::branch::{BranchError, BranchName, check_free};
 use ralph_core::forge::is_protected;
 use ralph_core::ids::RunId;
 use ralph_core::nearest::nearest;
@@ -69,10 +69,8 @@ pub(super) fn check_home(project: &Project) -> Done {
         return Ok(());
     }
     let here = project.worktree.display();
-    Err(CliError::run_failed(format!(
-        "{here} is not the main worktree, and ralph works on branches from there"
-    ))
-    .hint(format!("run it there: ralph -C {} loop build", quoted(&project.root))))
+    Err(run_failed!("{here} is not the main worktree, and ralph works on branches from there")
+        .hint(format!("run it there: ralph -C {} loop build", quoted(&project.root))))
 }
 
 impl Call {
@@ -112,11 +110,7 @@ impl Call {
             begun: RefCell::new(vec![None; sections.len()]),
             text: read.text,
             unread: None,
-            protected: config
-                .get(key::GIT_PROTECTED_BRANCHES)
-                .into_iter()
-                .map(str::to_owned)
-                .collect(),
+            protected: config.texts(key::GIT_PROTECTED_BRANCHES),
             home: home.clone(),
             sections,
             empty,
@@ -150,7 +144,7 @@ impl Call {
 
     fn refused(&self, section: &Section, error: &BranchError) -> CliError {
         let place = format!("{}:{}", self.plan.name(), section.line);
-        let failed = CliError::run_failed(format!("{place}: {error}"));
+        let failed = run_failed!("{place}: {error}");
         match error {
             BranchError::Current { .. } => {
                 failed.hint("switch to another branch first: git switch main")
@@ -184,16 +178,17 @@ impl Call {
             Some(base) => {
                 let found = self.base_commit(base)?;
                 let missing = || {
-                    CliError::run_failed(format!(
+                    run_failed!(
                         "{place}: there is no commit {base:?} to start branch {} from",
                         section.name
-                    ))
+                    )
                     .hint("see all branches: git branch --all")
                 };
                 found.ok_or_else(missing).map(Some)
             }
-            None if self.usual.is_none() && section.needs.is_empty() => Err(CliError::run_failed(
-                format!("{place}: there is no commit to start branch {} from", section.name),
+            None if self.usual.is_none() && section.needs.is_empty() => Err(run_failed!(
+                "{place}: there is no commit to start branch {} from",
+                section.name
             )
             .hint("commit something first, or set git.pr_base to a branch")),
             None => Ok(None),
@@ -341,21 +336,25 @@ impl Call {
         if self.keep != "never" {
             return Ok(());
         }
-        let branch = &self.sections[number].name;
+        self.remove_worktree(&self.sections[number].name, context);
+        Ok(())
+    }
+
+    /// Removes the worktree of a branch, and says where its uncommitted work is. Returns whether it is gone.
+    pub(super) fn remove_worktree(&self, branch: &BranchName, context: &mut Context<'_>) -> bool {
         match self.worktrees().remove(branch) {
-            Ok(Some(removed)) => {
-                if let Some(wip) = removed.saved {
-                    context
-                        .out
-                        .note(format!("{branch}: uncommitted work is saved in {}", wip.saved.name));
+            Ok(removed) => {
+                if let Some(wip) = removed.and_then(|removed| removed.saved) {
+                    let name = wip.saved.name;
+                    context.out.note(format!("{branch}: uncommitted work is saved in {name}"));
                 }
+                true
             }
-            Ok(None) => {}
             Err(error) => {
                 context.out.warning(format!("ralph keeps the worktree of {branch}: {error}"));
+                false
             }
         }
-        Ok(())
     }
 
     pub(super) fn rehearsed(&self, options: &RunOptions, config: &Config) -> String {
@@ -403,7 +402,7 @@ fn find(sections: &[Section], name: &str) -> Result<usize, CliError> {
     let place = sections.iter().position(|section| section.name.as_str() == name);
     place.ok_or_else(|| {
         let names: Vec<&str> = sections.iter().map(|section| section.name.as_str()).collect();
-        let failed = CliError::run_failed(format!("the plan has no branch {name}"));
+        let failed = run_failed!("the plan has no branch {name}");
         match nearest(name, names.iter().copied(), 1).first() {
             Some(near) => failed.hint(format!("did you mean {near}?")),
             None => failed.hint(format!("it has: {}", names.join(", "))),
@@ -412,7 +411,7 @@ fn find(sections: &[Section], name: &str) -> Result<usize, CliError> {
 }
 
 fn section_error(plan: &PlanFile, text: &str, error: &SectionError) -> CliError {
-    let failed = CliError::run_failed(format!("{}: {error}", plan.name()));
+    let failed = run_failed!("{}: {error}", plan.name());
     let line = match error {
         SectionError::Name { line, .. }
         | SectionError::UnknownNeed { line, .. }

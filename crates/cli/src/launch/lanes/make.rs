@@ -7,11 +7,9 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ralph_core::Timestamp;
-use ralph_core::agent::AgentEvent;
 use ralph_core::attempt::context::BranchWork;
 use ralph_core::branch::BranchName;
-use ralph_core::run::{Fact, Notice, RunEvent, SlotId};
+use ralph_core::run::{Fact, Notice, RunEvent};
 use ralph_core::view::Reporter;
 use ralph_engine::interrupts::Interrupts;
 use ralph_engine::ports::{GitError, SandboxMounts};
@@ -84,12 +82,6 @@ impl Reporter for Published {
         // The receiver is gone only after the call has ended.
         let _ = self.events.send(LaneEvent::Watches(self.number, watches));
     }
-
-    fn agent(&mut self, _slot: SlotId, _event: &AgentEvent) {}
-
-    fn tick(&mut self, _now: Timestamp) {}
-
-    fn finish(&mut self) {}
 }
 
 /// The command that prepares a new worktree.
@@ -130,10 +122,8 @@ impl Call {
         }
         let (base, continued) = self.continues(number)?;
         let Some(base) = base else {
-            return Err(CliError::failed(format!(
-                "there is no commit to start branch {branch} from"
-            ))
-            .hint("set git.pr_base to a branch"));
+            return Err(failed!("there is no commit to start branch {branch} from")
+                .hint("set git.pr_base to a branch"));
         };
         let identity = self.identity_of(context);
         let wanted = Wanted {

@@ -327,7 +327,7 @@ fn spawn(number: usize, ready: make::Ready, events: &Sender<LaneEvent>) -> Done 
             let _ = events.send(LaneEvent::Ended(number, Box::new(end)));
         })
         .map(drop)
-        .map_err(|error| CliError::run_failed(format!("no thread for a branch: {error}")))
+        .map_err(|error| run_failed!("no thread for a branch: {error}"))
 }
 
 fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>, CliError> {

@@ -29,7 +29,7 @@ impl CallRecord {
         config: &Config,
         context: &Context<'_>,
     ) -> Result<Self, CliError> {
-        let bad_id = |error| CliError::failed(format!("ralph could not create an id: {error}"));
+        let bad_id = |error| failed!("ralph could not create an id: {error}");
         let preset = Preset::named("branches")
             .ok_or_else(|| CliError::failed("there is no preset branches"))?;
         let run = context.ids().run().map_err(bad_id)?;
@@ -83,7 +83,7 @@ impl CallRecord {
     fn write(&self) -> Result<(), CliError> {
         self.state.text().and_then(|text| self.record.keep(&text)).map_err(|error| {
             let path = self.record.kept.as_ref().unwrap_or(&self.record.copy);
-            CliError::run_failed(format!("{} cannot be written: {error}", path.display()))
+            run_failed!("{} cannot be written: {error}", path.display())
         })
     }
 }

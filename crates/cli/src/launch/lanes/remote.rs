@@ -212,25 +212,14 @@ impl Call {
         if self.keep == "always" {
             return Ok(());
         }
-        let worktrees = self.worktrees();
-        match worktrees.remove(branch) {
-            Ok(removed) => {
-                if let Some(wip) = removed.and_then(|removed| removed.saved) {
-                    let name = wip.saved.name;
-                    context.out.note(format!("{branch}: uncommitted work is saved in {name}"));
-                }
-            }
-            Err(error) => {
-                context.out.warning(format!("ralph keeps the worktree of {branch}: {error}"));
-                return Ok(());
-            }
+        if !self.remove_worktree(branch, context) {
+            return Ok(());
         }
-        worktrees.delete_branch(branch)?;
+        self.worktrees().delete_branch(branch)?;
         let _ = self.remote.records.forget(branch.as_str());
-        context.out.note(format!(
+        context.out.conclude(format!(
             "{branch} is merged ({page}): ralph removed its worktree and its branch"
-        ));
-        Ok(())
+        ))
     }
 
     /// Removes finished branches without a worktree that the server has merged since.

@@ -128,7 +128,7 @@ fn texts() -> BTreeSet<Text> {
             let place = match piece.call {
                 Some("#[error(") => Place::Anywhere,
                 Some(".hint(") => Place::Hint,
-                Some("CliError::run_failed(") => Place::Run,
+                Some("CliError::run_failed(" | "run_failed!(") => Place::Run,
                 Some(_) => Place::Error,
                 None => continue,
             };

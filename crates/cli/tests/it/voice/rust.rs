@@ -10,11 +10,17 @@ pub(crate) enum TextKind {
 }
 
 /// Calls whose arguments users read. Calls inside of them are passed over, but not macros.
-const CALLS: [&str; 6] = [
+const CALLS: [&str; 12] = [
     "CliError::failed(",
     "CliError::run_failed(",
     "CliError::usage(",
+    "CliError::refused(",
     "CliError::new(",
+    "run_failed!(",
+    "failed!(",
+    "usage!(",
+    "refused!(",
+    "no_plan!(",
     ".hint(",
     "#[error(",
 ];
