@@ -117,9 +117,23 @@ impl CliError {
         Self { code, ..self }
     }
 
+    /// Adds what to type, if there is anything.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+        self.hints.extend(Some(hint.into()).filter(|hint| !hint.is_empty()));
         self
+    }
+
+    /// Adds the known name that is most like this one, or else this hint.
+    pub(crate) fn near<'a>(
+        self,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+        otherwise: impl Into<String>,
+    ) -> Self {
+        match nearest(name, known, 1).first() {
+            Some(near) => self.hint(format!("did you mean {near}?")),
+            None => self.hint(otherwise),
+        }
     }
 
     pub(crate) fn excerpt(mut self, lines: impl Into<String>) -> Self {
@@ -305,77 +319,66 @@ fn exit_of(refusal: &Refusal) -> Exit {
 /// Adds the commands to type that follow from the refusal alone.
 fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
     use ralph_core::task::{NotClaimable, Status};
-    match refusal {
+    let first = |parts: &[TaskId]| parts.first().map_or("ID", TaskId::as_str).to_owned();
+    let failed = failed.hint(match refusal {
         Refusal::Transition { id, from: Status::Pending, to: Status::Done | Status::Failed } => {
-            failed.hint(format!("claim it first: ralph task claim {id}"))
+            format!("claim it first: ralph task claim {id}")
         }
         Refusal::Transition {
             id,
             from: Status::Done,
             to: Status::Pending | Status::InProgress,
-        } => failed.hint(format!("reopen it: ralph task reopen {id}")),
-        Refusal::Transition { id, from: Status::Failed, .. } => {
-            failed.hint(format!("reopen it first: ralph task reset {id}"))
+        } => format!("reopen it: ralph task reopen {id}"),
+        Refusal::Transition { id, from: Status::Failed, .. }
+        | Refusal::NotClaimable { id, why: NotClaimable::Status(Status::Failed) } => {
+            format!("reopen it first: ralph task reset {id}")
         }
         Refusal::NotClaimable { id, why: NotClaimable::Blocked(_) } => {
-            failed.hint(format!("see what it waits for: ralph task deps {id}"))
-        }
-        Refusal::NotClaimable { id, why: NotClaimable::Status(Status::Failed) } => {
-            failed.hint(format!("reopen it first: ralph task reset {id}"))
+            format!("see what it waits for: ralph task deps {id}")
         }
         Refusal::NotClaimable { why: NotClaimable::Held { .. }, .. } => {
-            failed.hint("a claim ends when its lease expires, or with `ralph task reset ID`")
+            "a claim ends when its lease expires, or with `ralph task reset ID`".to_owned()
         }
         Refusal::NotClaimable { id, why: NotClaimable::HasChildren } => {
-            failed.hint(format!("see its parts: ralph task tree, or ralph task show {id}"))
+            format!("see its parts: ralph task tree, or ralph task show {id}")
         }
         Refusal::NothingReady { counts } if counts.total() == 0 => {
-            failed.hint("the plan is empty; add a task: ralph task add \"What to do\"")
+            "the plan is empty; add a task: ralph task add \"What to do\"".to_owned()
         }
-        Refusal::NothingReady { counts } => {
-            let failed = failed.hint(format!("the plan has {counts}"));
-            match counts.open {
-                0 => failed,
-                _ => failed
-                    .hint("open tasks have unfinished parts or a failed parent: ralph task tree"),
-            }
-        }
+        Refusal::NothingReady { counts } => format!("the plan has {counts}"),
         Refusal::ClaimLost { id, .. } => {
-            failed.hint(format!("leave the task alone; see who holds it: ralph task show {id}"))
+            format!("leave the task alone; see who holds it: ralph task show {id}")
         }
         Refusal::Exists { id } => {
-            failed.hint(format!("change it: ralph task update {id}, or omit --id for a new one"))
+            format!("change it: ralph task update {id}, or omit --id for a new one")
         }
-        Refusal::UnknownFeature { name } => {
-            failed.hint(format!("create it: ralph feature create {name}"))
+        Refusal::UnknownFeature { name } => format!("create it: ralph feature create {name}"),
+        Refusal::FeatureExists { name } => {
+            format!("write its spec: ralph feature create {name} --edit, or --interview")
         }
-        Refusal::FeatureExists { name } => failed
-            .hint(format!("write its spec: ralph feature create {name} --edit, or --interview")),
-        Refusal::HasUnfinishedParts { id, children } => failed.hint(format!(
-            "delete them together: ralph task delete {id} {}",
-            children.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" ")
-        )),
-        Refusal::FailedParts { children, .. } => failed.hint(format!(
-            "reset its parts, and it reopens too: ralph task reset {}",
-            children.first().map_or("ID", TaskId::as_str)
-        )),
-        Refusal::DoneParts { children, .. } => failed.hint(format!(
-            "reopen a part, and it reopens too: ralph task reopen {}",
-            children.first().map_or("ID", TaskId::as_str)
-        )),
-        Refusal::NotFinished { id, .. } => {
-            failed.hint(format!("to start it over: ralph task reset {id}"))
+        Refusal::HasUnfinishedParts { id, children } => {
+            let parts: Vec<&str> = children.iter().map(TaskId::as_str).collect();
+            format!("delete them together: ralph task delete {id} {}", parts.join(" "))
         }
-        Refusal::DoneIsFinal { id } => {
-            failed.hint(format!("reopen it first: ralph task reopen {id}"))
+        Refusal::FailedParts { children, .. } => {
+            format!("reset its parts, and it reopens too: ralph task reset {}", first(children))
         }
-        Refusal::ParentClosed { .. } => failed.hint("choose another parent, or omit --parent"),
+        Refusal::DoneParts { children, .. } => {
+            format!("reopen a part, and it reopens too: ralph task reopen {}", first(children))
+        }
+        Refusal::NotFinished { id, .. } => format!("to start it over: ralph task reset {id}"),
+        Refusal::DoneIsFinal { id } => format!("reopen it first: ralph task reopen {id}"),
+        Refusal::ParentClosed { .. } => "choose another parent, or omit --parent".to_owned(),
         Refusal::FeatureUnfinished { name, .. } => {
-            failed.hint(format!("delete its tasks too: ralph feature delete {name} --confirm"))
+            format!("delete its tasks too: ralph feature delete {name} --confirm")
         }
-        Refusal::UnknownAgent { .. } => failed.hint("see all agents: ralph task agent list"),
-        Refusal::IsDeleted { id } => {
-            failed.hint(format!("recreate it: ralph task add --id {id} \"TITLE\""))
+        Refusal::UnknownAgent { .. } => "see all agents: ralph task agent list".to_owned(),
+        Refusal::IsDeleted { id } => format!("recreate it: ralph task add --id {id} \"TITLE\""),
+        _ => String::new(),
+    });
+    match refusal {
+        Refusal::NothingReady { counts } if counts.open > 0 => {
+            failed.hint("open tasks have unfinished parts or a failed parent: ralph task tree")
         }
         _ => failed,
     }

@@ -263,11 +263,9 @@ impl Output {
 fn style_for(environment: &Environment, color: Color, is_terminal: bool) -> TextStyle {
     TextStyle {
         color: color.or(is_terminal && !environment.no_color),
-        width: is_terminal.then(|| terminal_width(environment)),
+        width: is_terminal.then(|| {
+            let reported = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+            environment.columns.or(reported).unwrap_or(80).clamp(40, 500)
+        }),
     }
-}
-
-fn terminal_width(environment: &Environment) -> usize {
-    let reported = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    environment.columns.or(reported).unwrap_or(80).clamp(40, 500)
 }

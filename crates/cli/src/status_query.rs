@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ralph_core::Timestamp;
 use ralph_core::ids::RunId;
@@ -306,15 +306,10 @@ fn commits(project: &Project) -> Vec<CommitView> {
     String::from_utf8_lossy(&printed).lines().filter_map(line).collect()
 }
 
-/// Whether the repository has files that `ralph init` writes.
-fn is_prepared(project: &Project) -> bool {
-    let there = |name: &str| Path::exists(&project.worktree.join(name));
-    there("ralph.toml") || there("PROMPT_build.md")
-}
-
 fn next(page: &StatusPage, project: &Project) -> Vec<NextStep> {
     let (counts, run) = (&page.counts, page.run.as_ref());
-    let prepared = is_prepared(project);
+    let is_there = |name: &&str| project.worktree.join(name).exists();
+    let prepared = ["ralph.toml", "PROMPT_build.md"].iter().any(is_there);
     let mut steps: Vec<NextStep> = Vec::new();
     let mut step = |command: &str, why: &'static str| steps.push((command.to_owned(), why.into()));
     for question in page.questions.iter().take(3) {

@@ -14,7 +14,6 @@ use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ralph_core::run::Notice;
 use ralph_core::trust::{AGENTS, Approval, FOUND, Ledger, TrustState, Version, trust_state};
 use ralph_engine::project::Project;
 use ralph_engine::trust::{Deciding, FoundCommand, Trust, clone_source, name_of, version};
@@ -122,11 +121,6 @@ impl Context<'_> {
 
     pub(crate) fn take_replaced(&self) -> Vec<String> {
         std::mem::take(&mut *self.trust.unreported.borrow_mut())
-    }
-
-    /// The same, for a run that is about to start.
-    pub(crate) fn replaced_notices(&self) -> Vec<Notice> {
-        self.take_replaced().into_iter().map(|text| Notice::Other { text }).collect()
     }
 
     /// The command in `AGENTS.md`, else the detected one; `None` if there is neither. An empty command means that there

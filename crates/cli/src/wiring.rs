@@ -110,6 +110,11 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// A text from an argument; `-` stands for standard input.
+    pub(crate) fn argument(&mut self, text: &str) -> Result<String, CliError> {
+        if text == "-" { self.read_stdin() } else { Ok(text.to_owned()) }
+    }
+
     /// The folder that the command works in.
     pub(crate) fn folder(&self) -> PathBuf {
         self.global.directory.clone().unwrap_or_else(|| PathBuf::from("."))

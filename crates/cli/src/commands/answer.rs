@@ -3,7 +3,6 @@
 use std::io::{self, IsTerminal};
 
 use clap::Args;
-use ralph_core::nearest::nearest;
 use ralph_core::records::Question;
 use ralph_core::task::Status;
 use ralph_core::text;
@@ -73,10 +72,7 @@ fn find<'a>(id: &str, open: &'a [Question]) -> Result<&'a Question, CliError> {
         [] => {
             let failed = refused!("there is no open question {id}");
             let names = open.iter().flat_map(|q| [q.id.as_str(), q.task.as_str()]);
-            Err(match nearest(id, names, 1).as_slice() {
-                [near, ..] => failed.hint(format!("did you mean {near}?")),
-                [] => failed.hint("see the open questions: ralph answer"),
-            })
+            Err(failed.near(id, names, "see the open questions: ralph answer"))
         }
         several => {
             let names: Vec<&str> = several.iter().map(|question| question.id.as_str()).collect();

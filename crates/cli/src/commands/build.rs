@@ -131,12 +131,10 @@ pub(super) fn go(
 /// A feature or a task is in the task database. A preset that works on a file would ignore it and work on the whole
 /// file.
 fn refuse_a_target_beside_a_file(target: &Target, context: &mut Context<'_>) -> Done {
-    let target = match target {
-        Target::All => return Ok(()),
-        Target::Feature(name) => format!("feature {name}"),
-        Target::Task(id) => format!("task {id}"),
-    };
-    let config = context.config()?;
+    if *target == Target::All {
+        return Ok(());
+    }
+    let (config, target) = (context.config()?, target.words());
     let preset = config.get(key::PRESET);
     if Preset::named(preset).is_none_or(|preset| preset.source == "store") {
         return Ok(());

@@ -198,13 +198,10 @@ pub(super) fn of_loop(
     let mut flags = of_limits(sessions, &args.limits, &args.session, template, folder)?;
     flags.given("--preset", key::PRESET, args.preset.as_ref());
     jobs.lay(&mut flags);
-    switch(
-        &mut flags,
-        ("--verify", args.verify),
-        ("--no-verify", args.no_verify),
-        key::LOOP_VERIFY,
-    );
-    switch(&mut flags, ("--learn", args.learn), ("--no-learn", args.no_learn), key::LOOP_LEARN);
+    flags.given("--verify", key::LOOP_VERIFY, args.verify.then_some(true));
+    flags.given("--no-verify", key::LOOP_VERIFY, args.no_verify.then_some(false));
+    flags.given("--learn", key::LOOP_LEARN, args.learn.then_some(true));
+    flags.given("--no-learn", key::LOOP_LEARN, args.no_learn.then_some(false));
     Ok(flags)
 }
 
@@ -244,17 +241,6 @@ pub(super) fn of_limits(
         flags.set("--prompt", template, path);
     }
     Ok(flags)
-}
-
-/// Sets a boolean setting from a pair of flags such as `--verify` and `--no-verify`.
-fn switch<T>(
-    flags: &mut Flags,
-    (yes, on): (&'static str, bool),
-    (no, off): (&'static str, bool),
-    key: Key<T>,
-) {
-    flags.given(yes, key, on.then_some(true));
-    flags.given(no, key, off.then_some(false));
 }
 
 fn budget(usd: f64) -> Result<f64, CliError> {

@@ -32,12 +32,11 @@ pub(super) fn find(words: &[String]) -> Result<clap::Command, CliError> {
         let Some(next) = command.find_subcommand(word) else {
             let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
             let known: Vec<&str> = shown.map(clap::Command::get_name).collect();
-            let near = ralph_core::nearest::nearest(word, known.iter().copied(), 1);
-            let hint = match near.first() {
-                Some(near) => format!("did you mean {near}?"),
-                None => "see all commands: ralph help".to_owned(),
-            };
-            return Err(usage!("unknown command {word:?}").hint(hint));
+            return Err(usage!("unknown command {word:?}").near(
+                word,
+                known,
+                "see all commands: ralph help",
+            ));
         };
         command = next.clone();
     }

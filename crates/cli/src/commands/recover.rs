@@ -4,7 +4,6 @@ use std::path::Path;
 
 use clap::Args;
 use ralph_core::amounts::count;
-use ralph_core::nearest::nearest;
 use ralph_core::{TaskId, Timestamp};
 use ralph_engine::clock;
 use ralph_engine::ports::Saved;
@@ -128,10 +127,7 @@ fn refused(error: RecoverError, project: &Project) -> CliError {
                 return failed.hint(format!("saved attempts: {}", attempts.join(", ")));
             }
             let known = saves.iter().map(|wip| wip.task.as_str());
-            match nearest(task.as_str(), known, 1).first() {
-                Some(near) => failed.hint(format!("did you mean {near}?")),
-                None => failed.hint("see all saved work: ralph recover"),
-            }
+            failed.near(task.as_str(), known, "see all saved work: ralph recover")
         }
         RecoverError::InTheWay { wip, obstacles } => in_the_way(failed, &wip.saved, &obstacles),
     }

@@ -69,7 +69,12 @@ fn watch(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Don
             Some(page) if news.is_empty() && !over => {
                 StatusPage { now: clock::now(), ..page.clone() }
             }
-            _ => status_page(&view, context)?,
+            _ => {
+                let run_files = RunFiles::read(context)?;
+                let mut page = status_query::page(&run_files, Some(view.clone()), context)?;
+                page.next.retain(|command| command != "ralph status --watch");
+                page
+            }
         };
         if json {
             if !news.is_empty() {
@@ -86,13 +91,6 @@ fn watch(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Don
         }
         shown = Some(page);
     }
-}
-
-fn status_page(view: &RunView, context: &mut Context<'_>) -> Result<StatusPage, CliError> {
-    let run_files = RunFiles::read(context)?;
-    let mut page = status_query::page(&run_files, Some(view.clone()), context)?;
-    page.next.retain(|command| command != "ralph status --watch");
-    Ok(page)
 }
 
 /// Writes the page over the last `rows` rows of a terminal. Returns how many it has now.

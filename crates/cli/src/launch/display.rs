@@ -53,31 +53,26 @@ pub(super) fn reporters(
     context: &Context<'_>,
 ) -> Result<Vec<Box<dyn Reporter + Send>>, CliError> {
     let shown = shown(config);
+    let out: Box<dyn Write + Send> = match (shared, shown) {
+        (Some(shared), _) => Box::new(shared.writer()),
+        (None, DisplayKind::Plain) => Box::new(io::stderr()),
+        (None, DisplayKind::Json) => Box::new(io::stdout()),
+    };
     let mut all: Vec<Box<dyn Reporter + Send>> = Vec::new();
-    match (shown, shared) {
-        (DisplayKind::Plain, None) => {
-            let options = options(project, context);
-            let mut reporter = PlainReporter::new(io::stderr(), options);
+    match shown {
+        DisplayKind::Plain => {
+            let mut options = options(project, context);
+            let margin = shared.map_or(0, |shared| shared.margin);
+            options.style.width = options.style.width.map(|width| width.saturating_sub(margin));
+            // Several runs share the screen, so none of them may rewrite its last line.
+            options.progress &= shared.is_none();
+            let mut reporter = PlainReporter::new(out, options);
             if let Some(conversation) = conversation {
                 reporter = reporter.within(conversation.clone());
             }
-            all.push(Box::new(Terminal(reporter, 0)));
+            all.push(Box::new(Terminal(reporter, margin)));
         }
-        (DisplayKind::Plain, Some(shared)) => {
-            let mut options = options(project, context);
-            options.style.width =
-                options.style.width.map(|width| width.saturating_sub(shared.margin));
-            // Several runs share the screen, so none of them may rewrite its last line.
-            options.progress = false;
-            let reporter = PlainReporter::new(shared.writer(), options);
-            all.push(Box::new(Terminal(reporter, shared.margin)));
-        }
-        (DisplayKind::Json, None) => {
-            all.push(Box::new(JsonReporter::new(io::stdout(), clock::now)));
-        }
-        (DisplayKind::Json, Some(shared)) => {
-            all.push(Box::new(JsonReporter::new(shared.writer(), clock::now)));
-        }
+        DisplayKind::Json => all.push(Box::new(JsonReporter::new(out, clock::now))),
     }
     let file = private_file(&logs.readable)
         .map_err(|error| CliError::file(&logs.readable, "written", error))?;

@@ -15,11 +15,10 @@ use ralph_engine::run::{IterationRetry, PromptError, PromptFor, Shape};
 use ralph_engine::sandbox::Level;
 use ralph_ui::dry_run::DryRun;
 
-use super::source::plan_error;
+use super::source::{missing_plan, plan_error};
 use super::{Plan, RunOptions, agent, peek_text, sandbox};
 use crate::config::key;
 use crate::error::CliError;
-use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
 pub(super) fn text(
@@ -148,14 +147,13 @@ fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<PlanPreview, CliError>
 fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPreview, CliError> {
     let by_iteration = plan.policy.by_iteration();
     let found = file.preview(store, by_iteration).map_err(|error| match error {
-        ReconcileError::File(error) => plan_error(&error),
+        ReconcileError::File(error) => plan_error(error),
         ReconcileError::Store(error) => CliError::from(error),
         ReconcileError::Id(error) => CliError::failed(error.to_string()),
     })?;
     // The file existed a moment ago.
     let Some(Preview { read, survey, next }) = found else {
-        let missing = StopReason::NoPlan { why: None };
-        return Err(CliError::new(Exit::NoPlan, missing.sentence()));
+        return Err(missing_plan(None));
     };
     let doc = &read.doc;
     let group = |index: usize| doc.group_of(index).map(|group| group.title.clone());

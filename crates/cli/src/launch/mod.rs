@@ -103,6 +103,25 @@ pub(crate) enum Target {
     Task(TaskId),
 }
 
+impl Target {
+    /// The name of the feature, and the id of the task.
+    fn names(&self) -> (Option<String>, Option<String>) {
+        match self {
+            Self::All => (None, None),
+            Self::Feature(name) => (Some(name.to_string()), None),
+            Self::Task(id) => (None, Some(id.to_string())),
+        }
+    }
+
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Self::All => "all tasks".to_owned(),
+            Self::Feature(name) => format!("feature {name}"),
+            Self::Task(id) => format!("task {id}"),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Mode {
     #[default]
@@ -336,7 +355,7 @@ fn plan(
         ));
     }
     notices.extend(notify::notices(&config, context)?);
-    notices.extend(context.replaced_notices());
+    notices.extend(context.take_replaced().into_iter().map(|text| Notice::Other { text }));
     Ok(Plan {
         project,
         config,

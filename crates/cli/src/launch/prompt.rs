@@ -15,7 +15,7 @@ use ralph_engine::run::Prompting;
 use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
 
-use super::{Mode, RunLocation, RunOptions, Target};
+use super::{Mode, RunLocation, RunOptions};
 use crate::config::{Config, Origin, Preset, key};
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -219,9 +219,5 @@ pub(super) fn target(options: &RunOptions, plan: Option<&PlanFile>) -> String {
     if let Some(plan) = plan {
         return plan.lane().map_or(plan.name(), |lane| &lane.branch).to_owned();
     }
-    match &options.target {
-        Target::All => "all tasks".to_owned(),
-        Target::Feature(name) => format!("feature {name}"),
-        Target::Task(id) => format!("task {id}"),
-    }
+    options.target.words()
 }

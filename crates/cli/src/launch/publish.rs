@@ -80,8 +80,7 @@ pub(super) fn setup(
     let goal = match &options.target {
         _ if lane.is_some() => lane.map(|lane| lane.work.goal.clone()).unwrap_or_default(),
         Target::All => String::new(),
-        Target::Feature(name) => format!("feature {name}"),
-        Target::Task(id) => format!("task {id}"),
+        target => target.words(),
     };
     Ok(Some(PublishSetup {
         remote: push_remote,

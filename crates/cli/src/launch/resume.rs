@@ -176,14 +176,8 @@ fn scope(
 /// Whether the run has the same target as the interrupted one, so that its preset fits.
 fn is_same_plan(options: &RunOptions, request: &Request) -> bool {
     let Some(preset) = Preset::named(&request.preset) else { return false };
-    let target = (
-        matches!(&options.target, Target::Feature(name) if Some(name.as_str()) == request.feature.as_deref()),
-        matches!(&options.target, Target::Task(id) if Some(id.as_str()) == request.task.as_deref()),
-    );
-    let same_target = match options.target {
-        Target::All => request.feature.is_none() && request.task.is_none(),
-        _ => target.0 || target.1,
-    };
+    let (feature, task) = options.target.names();
+    let same_target = feature == request.feature && task == request.task;
     let in_file = preset.source != "store";
     let same_file = match (&options.plan, &request.plan) {
         (Some(plan), Some(known)) => plan.ends_with(known),
@@ -280,17 +274,12 @@ pub(super) fn request(
 ) -> Request {
     let mut settings = config.asked_for();
     settings.retain(|key, _| !LIMITS.contains(&key.as_str()));
+    let (feature, task) = options.target.names();
     Request {
         preset: preset.name.to_owned(),
         plan: plan.filter(|_| options.mode == Mode::Build).map(|plan| plan.name().to_owned()),
-        feature: match &options.target {
-            Target::Feature(name) => Some(name.to_string()),
-            _ => None,
-        },
-        task: match &options.target {
-            Target::Task(id) => Some(id.to_string()),
-            _ => None,
-        },
+        feature,
+        task,
         branch: options.branch.clone(),
         branches: options.branches,
         idea: options.idea.clone(),

@@ -35,24 +35,15 @@ pub(super) fn choose(
     store: &mut dyn Store,
 ) -> Result<Source, CliError> {
     match &options.mode {
-        Mode::Build => build(options, config, project, folder, store),
+        Mode::Build => {}
         Mode::Plan => {
             let plan = plan_to_write(options, project, folder)?;
-            Ok(Source { preset: named("checklist")?, plan: Some(plan) })
+            return Ok(Source { preset: named("checklist")?, plan: Some(plan) });
         }
         Mode::Prompt(_) | Mode::Feature(_) => {
-            Ok(Source { preset: named("checklist")?, plan: None })
+            return Ok(Source { preset: named("checklist")?, plan: None });
         }
     }
-}
-
-fn build(
-    options: &RunOptions,
-    config: &Config,
-    project: &Project,
-    folder: &Path,
-    store: &mut dyn Store,
-) -> Result<Source, CliError> {
     let asked = asked(options, config);
     let asked = (asked != "auto").then(|| named(asked)).transpose()?;
     if let Some(path) = &options.plan {
@@ -61,27 +52,24 @@ fn build(
             Some(preset) => preset,
             None => named(plan.kind().as_str())?,
         };
-        return of_kind(preset, Some(plan));
+        return of_kind(preset, plan);
     }
     if let Some(preset) = asked {
-        let file = match preset.source {
+        let (names, kind): (&[&str], _) = match preset.source {
             "branches" => return Ok(Source { preset, plan: Some(branches(project)?) }),
-            "progress" => existing(project, &[PROGRESS])?,
-            "checklist" => existing(project, &CHECKLISTS)?,
+            "progress" => (&[PROGRESS], PlanKind::Progress),
+            "checklist" => (&CHECKLISTS, PlanKind::Checklist),
             _ => return Ok(Source { preset, plan: None }),
         };
         // A missing file is a missing plan, which the loop reports.
-        let usual = if preset.source == "progress" { PROGRESS } else { CHECKLISTS[0] };
-        let kind =
-            if preset.source == "progress" { PlanKind::Progress } else { PlanKind::Checklist };
-        let missing = || PlanFile::new(&project.worktree, Path::new(usual), kind);
-        return of_kind(preset, Some(file.unwrap_or_else(missing)));
+        let missing = || PlanFile::new(&project.worktree, Path::new(names[0]), kind);
+        return of_kind(preset, existing(project, names, None)?.unwrap_or_else(missing));
     }
     if options.target != Target::All || options.by_target {
         return Ok(Source { preset: named("dag")?, plan: None });
     }
     if let Some(plan) = found(project)? {
-        return of_kind(named(plan.kind().as_str())?, Some(plan));
+        return of_kind(named(plan.kind().as_str())?, plan);
     }
     refuse_tasks_of_a_lost_file(project, store)?;
     Ok(Source { preset: named("dag")?, plan: None })
@@ -97,7 +85,7 @@ fn asked<'a>(options: &RunOptions, config: &'a Config) -> &'a str {
 
 /// The plan of branches; a missing file is an empty plan.
 fn branches(project: &Project) -> Result<PlanFile, CliError> {
-    let found = existing_of(project, &BRANCHES, PlanKind::Branches)?;
+    let found = existing(project, &BRANCHES, Some(PlanKind::Branches))?;
     let missing = || PlanFile::new(&project.worktree, Path::new(BRANCHES[0]), PlanKind::Branches);
     Ok(found.unwrap_or_else(missing))
 }
@@ -120,25 +108,10 @@ pub(super) fn of_branches(
     match asked {
         "branches" => branches(project).map(Some),
         "auto" if options.plan.is_none() && options.target == Target::All && !options.by_target => {
-            existing_of(project, &BRANCHES, PlanKind::Branches)
+            existing(project, &BRANCHES, Some(PlanKind::Branches))
         }
         _ => Ok(None),
     }
-}
-
-/// The first of these files that exists and is of this kind.
-fn existing_of(
-    project: &Project,
-    names: &[&str],
-    kind: PlanKind,
-) -> Result<Option<PlanFile>, CliError> {
-    for name in names {
-        let found = existing(project, &[name])?.filter(|plan| plan.kind() == kind);
-        if found.is_some() {
-            return Ok(found);
-        }
-    }
-    Ok(None)
 }
 
 pub(super) fn of_lane(plan: PlanFile) -> Result<Source, CliError> {
@@ -176,7 +149,7 @@ fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Resu
         Some(task) if open.iter().all(of_file) => {
             let file = task.reference.as_deref().unwrap_or_default();
             let file = file.split('#').next().unwrap_or(file);
-            let missing = CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence());
+            let missing = missing_plan(None);
             let missing = match project.worktree.join(file).exists() {
                 true => missing.hint(format!("continue with the plan: ralph build {file}")),
                 false => missing.hint(format!("the plan was in {file}, which is gone")),
@@ -188,8 +161,7 @@ fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Resu
 }
 
 /// Refuses a plan file that does not fit the preset.
-fn of_kind(preset: &'static Preset, plan: Option<PlanFile>) -> Result<Source, CliError> {
-    let Some(found) = plan else { return Ok(Source { preset, plan: None }) };
+fn of_kind(preset: &'static Preset, found: PlanFile) -> Result<Source, CliError> {
     let kind = found.kind().as_str();
     if preset.source == kind {
         return Ok(Source { preset, plan: Some(found) });
@@ -216,17 +188,17 @@ fn given(project: &Project, folder: &Path, named: &Path) -> Result<PlanFile, Cli
     let path = folder.join(named);
     let inside = inside(project, &path)?;
     if path.is_dir() {
-        return Err(plan_error(&PlanFileError::NotAFile { path: named.to_owned() }));
+        return Err(plan_error(PlanFileError::NotAFile { path: named.to_owned() }));
     }
     match PlanFile::find(&project.worktree, &inside) {
         Ok(Some(plan)) => {
             suggest::refuse_list_of_another_tool(&plan)?;
             Ok(plan)
         }
-        Ok(None) => Err(CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence())
+        Ok(None) => Err(missing_plan(None)
             .hint(format!("there is no file {}", inside.display()))
             .hint(format!("let the agent write it: ralph plan {}", inside.display()))),
-        Err(error) => Err(plan_error(&error)),
+        Err(error) => Err(plan_error(error)),
     }
 }
 
@@ -249,12 +221,16 @@ fn inside(project: &Project, path: &Path) -> Result<PathBuf, CliError> {
     })
 }
 
-fn existing(project: &Project, names: &[&str]) -> Result<Option<PlanFile>, CliError> {
+/// The first of these files that exists and is of this kind, or of any.
+fn existing(
+    project: &Project,
+    names: &[&str],
+    kind: Option<PlanKind>,
+) -> Result<Option<PlanFile>, CliError> {
     for name in names {
-        match PlanFile::find(&project.worktree, Path::new(name)) {
-            Ok(Some(plan)) => return Ok(Some(plan)),
-            Ok(None) => {}
-            Err(error) => return Err(plan_error(&error)),
+        let found = PlanFile::find(&project.worktree, Path::new(name)).map_err(plan_error)?;
+        if found.as_ref().is_some_and(|plan| kind.is_none_or(|kind| plan.kind() == kind)) {
+            return Ok(found);
         }
     }
     Ok(None)
@@ -262,15 +238,14 @@ fn existing(project: &Project, names: &[&str]) -> Result<Option<PlanFile>, CliEr
 
 /// The existing plan file, of any kind.
 fn found(project: &Project) -> Result<Option<PlanFile>, CliError> {
-    let first = existing_of(project, &BRANCHES, PlanKind::Branches)?;
-    let first = match first {
-        Some(plan) => Some(plan),
-        None => existing_of(project, &[PROGRESS], PlanKind::Progress)?,
-    };
-    match first {
-        Some(plan) => Ok(Some(plan)),
-        None => existing(project, &CHECKLISTS),
+    let kinds = [(&BRANCHES[..], PlanKind::Branches), (&[PROGRESS], PlanKind::Progress)];
+    for (names, kind) in kinds {
+        let found = existing(project, names, Some(kind))?;
+        if found.is_some() {
+            return Ok(found);
+        }
     }
+    existing(project, &CHECKLISTS, None)
 }
 
 /// The preset that `ralph build` would use here: the one in the settings, or the one for the plan that it finds.
@@ -307,7 +282,7 @@ fn plan_to_write(
 ) -> Result<PlanFile, CliError> {
     if let Some(path) = &options.plan {
         let inside = inside(project, &folder.join(path))?;
-        let found = PlanFile::find(&project.worktree, &inside).map_err(|e| plan_error(&e))?;
+        let found = PlanFile::find(&project.worktree, &inside).map_err(plan_error)?;
         if let Some(plan) = &found {
             suggest::refuse_list_of_another_tool(plan)?;
         }
@@ -365,13 +340,12 @@ pub(super) fn refuse_nothing(
 
 /// Refuses a file without tasks, with the reason; announces a text without checkboxes.
 fn refuse_empty_file(plan: &PlanFile, project: &Project) -> Result<Vec<Notice>, CliError> {
-    let read = plan.read().map_err(|error| plan_error(&error))?;
+    let read = plan.read().map_err(plan_error)?;
     let Some(read) = read else { return Err(none_found(project)) };
     let name = plan.name();
     if has_no_tasks(&read.text, &read.doc) {
         let why = why_no_tasks(name, &read.text, &read.doc);
-        let text = StopReason::NoPlan { why: Some(why) }.sentence();
-        return Err(CliError::new(Exit::NoPlan, text).hint(match plan.kind() {
+        return Err(missing_plan(Some(why)).hint(match plan.kind() {
             PlanKind::Branches => "let the agent write it: ralph loop plan".to_owned(),
             PlanKind::Progress | PlanKind::Checklist => {
                 format!("let the agent write it: ralph plan {name}")
@@ -395,7 +369,7 @@ fn refuse_empty_file(plan: &PlanFile, project: &Project) -> Result<Vec<Notice>, 
 fn none_found(project: &Project) -> CliError {
     let found = suggest::lists(project);
     let Some(first) = found.first() else {
-        return CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence());
+        return missing_plan(None);
     };
     let then = match first.import {
         true => "no tasks in the task database".to_owned(),
@@ -410,12 +384,15 @@ pub(super) fn no_plan(plan: &PlanFile, project: &Project) -> CliError {
     match plan.read() {
         Ok(Some(read)) => {
             let why = why_no_tasks(plan.name(), &read.text, &read.doc);
-            CliError::new(Exit::NoPlan, StopReason::NoPlan { why: Some(why) }.sentence())
-                .hint("let the agent write one: ralph loop plan")
+            missing_plan(Some(why)).hint("let the agent write one: ralph loop plan")
         }
         Ok(None) => none_found(project).hint("let the agent write one: ralph loop plan"),
-        Err(error) => plan_error(&error),
+        Err(error) => plan_error(error),
     }
+}
+
+pub(super) fn missing_plan(why: Option<String>) -> CliError {
+    CliError::new(Exit::NoPlan, StopReason::NoPlan { why }.sentence())
 }
 
 fn named(name: &str) -> Result<&'static Preset, CliError> {
@@ -426,7 +403,7 @@ fn named(name: &str) -> Result<&'static Preset, CliError> {
     })
 }
 
-pub(super) fn plan_error(error: &PlanFileError) -> CliError {
+pub(super) fn plan_error(error: PlanFileError) -> CliError {
     let failed = CliError::run_failed(error.to_string());
     match error {
         PlanFileError::Broken { excerpt, .. } if !excerpt.is_empty() => {

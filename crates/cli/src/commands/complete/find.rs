@@ -1,7 +1,6 @@
 //! Finds the values that an argument can have here. Reads only, and never waits.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
 
 use clap_complete::CompletionCandidate;
 use ralph_core::plan::FORMATS;
@@ -53,8 +52,9 @@ impl Finder {
         };
         let (before, typed) = typed.split_at(last);
         let found = self.all(values, typed).unwrap_or_default();
-        let found =
-            found.into_iter().filter(|(value, _)| value.starts_with(typed) || is_path(value));
+        let found = found
+            .into_iter()
+            .filter(|(value, _)| value.starts_with(typed) || PATHS.contains(&value.as_str()));
         found
             .take(MOST)
             .enumerate()
@@ -118,17 +118,13 @@ impl Finder {
     }
 
     fn with<R>(&self, work: impl FnOnce(&Context<'_>) -> Option<R>) -> Option<R> {
-        let mut global = global_of(&self.words)?;
-        global.directory = global.directory.map(|path| self.without_tilde(&path));
-        work(&Context::new(&self.environment, &global))
-    }
-
-    /// A path as the shell would pass it.
-    fn without_tilde(&self, path: &Path) -> std::path::PathBuf {
-        match (path.strip_prefix("~"), &self.environment.home) {
+        let (mut global, home) = (global_of(&self.words)?, &self.environment.home);
+        // As the shell would pass it.
+        global.directory = global.directory.map(|path| match (path.strip_prefix("~"), home) {
             (Ok(rest), Some(home)) => home.join(rest),
-            _ => path.to_owned(),
-        }
+            _ => path,
+        });
+        work(&Context::new(&self.environment, &global))
     }
 
     fn store(&self) -> Option<SqliteStore> {
@@ -154,10 +150,6 @@ impl Finder {
             })
             .collect()
     }
-}
-
-fn is_path(value: &str) -> bool {
-    PATHS.contains(&value)
 }
 
 fn plain(value: impl ToString) -> Found {

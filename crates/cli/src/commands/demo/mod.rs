@@ -99,7 +99,9 @@ impl Demo<'_, '_> {
     fn say(&mut self, heading: &str, text: &str) -> Done {
         let style = self.context.out.style;
         self.context.out.line(format!("\n{}", style.paint(Meaning::Heading, heading)))?;
-        for line in paragraph(0, None, text, TextStyle { width: Some(wide(style)), ..style }) {
+        // Prose is not wider, even on wider terminals.
+        let width = Some(style.width.unwrap_or(80).min(80));
+        for line in paragraph(0, None, text, TextStyle { width, ..style }) {
             self.context.out.line(line)?;
         }
         Ok(self.context.out.line("")?)
@@ -164,11 +166,6 @@ impl Demo<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// The maximum width of prose, even on wider terminals.
-fn wide(style: TextStyle) -> usize {
-    style.width.unwrap_or(80).min(80)
 }
 
 fn shell_word(word: &str) -> String {

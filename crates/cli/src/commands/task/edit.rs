@@ -60,7 +60,7 @@ impl FieldArgs {
             title: None,
             description: match self.description.as_deref() {
                 None => None,
-                Some(text) => Some(long_text(text, context)?),
+                Some(text) => Some(text::long("description", context.argument(text)?)?),
             },
             priority: self
                 .priority
@@ -111,11 +111,6 @@ fn steps(json: &str) -> Result<Vec<String>, CliError> {
             .hint(r#"write them like this: -s '["first","second"]'"#)
     })?;
     lines("step", steps.iter().map(String::as_str))
-}
-
-fn long_text(value: &str, context: &mut Context<'_>) -> Result<String, CliError> {
-    let value = if value == "-" { context.read_stdin()? } else { value.to_owned() };
-    Ok(text::long("description", value)?)
 }
 
 /// Add a task and print its id

@@ -17,10 +17,14 @@ pub(crate) fn cmd_task_for_session(
     identity: &SessionIdentity,
     context: &mut Context<'_>,
 ) -> Done {
-    if identity.requests.proposals().is_some() && proposed::is_meant(&args.command) {
-        return proposed::carry_out(args.command, &identity.requests, context);
+    let mut command = args.command;
+    if identity.requests.proposals().is_some() {
+        match proposed::carry_out(command, &identity.requests, context)? {
+            Some(other) => command = other,
+            None => return Ok(()),
+        }
     }
-    match args.command {
+    match command {
         TaskCommand::List(args) => query::cmd_list(&args, context),
         TaskCommand::Show(args) => query::cmd_show(&args, context),
         TaskCommand::Tree(args) => query::cmd_tree(&args, context),

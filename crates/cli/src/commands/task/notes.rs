@@ -57,7 +57,7 @@ pub(super) fn log(args: &LogArgs, context: &mut Context<'_>) -> Result<Option<St
 
 /// A text from an argument; `-` stands for standard input.
 fn given(field: &'static str, text: &str, context: &mut Context<'_>) -> Result<String, CliError> {
-    let text = if text == "-" { context.read_stdin()? } else { text.to_owned() };
+    let text = context.argument(text)?;
     if text.trim().is_empty() {
         return Err(failed!("the {field} is empty"));
     }

@@ -16,25 +16,12 @@ use crate::commands::import::at_line;
 use crate::error::{CliError, Done, with_store};
 use crate::wiring::{Context, out_of_reach};
 
-pub(super) fn is_meant(command: &TaskCommand) -> bool {
-    matches!(
-        command,
-        TaskCommand::Add(_)
-            | TaskCommand::Create(_)
-            | TaskCommand::Update(_)
-            | TaskCommand::Delete(_)
-            | TaskCommand::Block(_)
-            | TaskCommand::Unblock(_)
-            | TaskCommand::PlanSync(_)
-            | TaskCommand::Tree(_)
-    )
-}
-
+/// Carries out a command about proposals. Returns any other.
 pub(super) fn carry_out(
     command: TaskCommand,
     requests: &Requests,
     context: &mut Context<'_>,
-) -> Done {
+) -> Result<Option<TaskCommand>, CliError> {
     match command {
         TaskCommand::Add(args) => add(&args.read(context)?, requests, context),
         TaskCommand::Create(args) => add(&args.read(context)?, requests, context),
@@ -95,8 +82,9 @@ pub(super) fn carry_out(
             })
         }
         TaskCommand::Tree(args) => tree(&args, requests, context),
-        _ => Err(out_of_reach()),
+        command => return Ok(Some(command)),
     }
+    .map(|()| None)
 }
 
 /// Proposes a task, with a generated id if none is given, and prints the id.

@@ -49,7 +49,9 @@ pub(super) fn cmd_list(args: &ListArgs, context: &mut Context<'_>) -> Done {
         feature,
         ..Filter::default()
     };
-    let tasks = by_priority(store.list(&filter)?);
+    let mut tasks = store.list(&filter)?;
+    // Tasks of one priority stay in the order of their creation.
+    tasks.sort_by_key(|task| task.priority);
     if args.markdown {
         let shown = tasks.iter().map(|task| Kv {
             task,
@@ -63,12 +65,6 @@ pub(super) fn cmd_list(args: &ListArgs, context: &mut Context<'_>) -> Done {
         tell_empty("no task matches; see all tasks: ralph task list", &mut *store, context)?;
     }
     table_or_json(&tasks, args.json, &mut context.out)
-}
-
-/// Tasks of one priority stay in the order of their creation.
-fn by_priority(mut tasks: Vec<Task>) -> Vec<Task> {
-    tasks.sort_by_key(|task| task.priority);
-    tasks
 }
 
 /// Says what to type when there is nothing to show.

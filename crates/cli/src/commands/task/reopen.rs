@@ -88,6 +88,7 @@ pub(crate) fn reopen(
     }
     // Tried first: a refusal must leave the plan file alone.
     let unique: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+    let may_reopen = |task: &&Task| task.status.is_finished() && task.neighbors.children == 0;
     if let Some(refused) = tasks.iter().find(|task| !may_reopen(task)) {
         let refused = store.reopen(std::slice::from_ref(&refused.id), reason, &by, clock::now());
         return refused.map_err(|error| with_store(error, store)).map(|()| Reopened::nothing());
@@ -103,11 +104,6 @@ pub(crate) fn reopen(
     }
     let reopened = unique.into_iter().chain(parents).collect();
     Ok(Reopened { reopened, done_dependents, plan_files })
-}
-
-/// Whether the store would reopen it.
-fn may_reopen(task: &Task) -> bool {
-    task.status.is_finished() && task.neighbors.children == 0
 }
 
 /// The done tasks that these are parts of: they reopen too.

@@ -91,7 +91,10 @@ pub(crate) fn cmd_undo(args: &UndoArgs, context: &mut Context<'_>) -> Done {
     let ralph = project.worktree.join(".ralph");
     let _lock = match args.dry_run {
         true => {
-            refuse_active(WorktreeLock::holder(&ralph))?;
+            if let Some(pid) = WorktreeLock::holder(&ralph) {
+                let why = format!("another run is active in this worktree (pid {pid})");
+                return Err(locked(&why));
+            }
             None
         }
         false => {
@@ -307,13 +310,6 @@ fn tell(undo: &Undo, made: &[String], reopened: Option<&Reopened>, context: &mut
         [] => return,
     };
     context.out.note(format!("to take this back: git revert {all}"));
-}
-
-fn refuse_active(holder: Option<String>) -> Result<(), CliError> {
-    match holder {
-        Some(pid) => Err(locked(&format!("another run is active in this worktree (pid {pid})"))),
-        None => Ok(()),
-    }
 }
 
 fn locked(why: &str) -> CliError {

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use ralph_core::branch::{BranchError, BranchName, check_free};
 use ralph_core::forge::is_protected;
 use ralph_core::ids::RunId;
-use ralph_core::nearest::nearest;
 use ralph_core::plan::markdown::Stray;
 use ralph_core::run::lanes::{Schedule, Section, SectionError, sections};
 use ralph_core::text::printable_line;
@@ -81,7 +80,7 @@ impl Call {
         config: &Config,
         context: &Context<'_>,
     ) -> Result<Self, CliError> {
-        let read = plan.read().map_err(|error| plan_error(&error))?;
+        let read = plan.read().map_err(plan_error)?;
         let Some(read) = read else { return Err(no_plan(plan, home)) };
         let (sections, empty) =
             sections(&read.doc).map_err(|error| section_error(plan, &read.text, &error))?;
@@ -116,7 +115,8 @@ impl Call {
             empty,
             stray: read.doc.stray,
         };
-        call.check_names()?;
+        let current = current_branch(home).map_err(git_failed)?;
+        call.open().try_for_each(|at| call.check_name(at, current.as_deref()))?;
         call.find_bases(config)?;
         Ok(call)
     }
@@ -126,11 +126,6 @@ impl Call {
             let section = &self.sections[*at];
             self.only.is_none_or(|only| only == *at) && section.ticked < section.tasks
         })
-    }
-
-    fn check_names(&self) -> Done {
-        let current = current_branch(&self.home).map_err(git_failed)?;
-        self.open().try_for_each(|at| self.check_name(at, current.as_deref()))
     }
 
     fn check_name(&self, at: usize, current: Option<&str>) -> Done {
@@ -403,10 +398,8 @@ fn find(sections: &[Section], name: &str) -> Result<usize, CliError> {
     place.ok_or_else(|| {
         let names: Vec<&str> = sections.iter().map(|section| section.name.as_str()).collect();
         let failed = run_failed!("the plan has no branch {name}");
-        match nearest(name, names.iter().copied(), 1).first() {
-            Some(near) => failed.hint(format!("did you mean {near}?")),
-            None => failed.hint(format!("it has: {}", names.join(", "))),
-        }
+        let all = names.join(", ");
+        failed.near(name, names, format!("it has: {all}"))
     })
 }
 

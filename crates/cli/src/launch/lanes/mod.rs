@@ -136,9 +136,7 @@ impl End {
             Self::Done | Self::Cancelled => None,
         }
     }
-}
 
-impl End {
     /// The page of the pull request that has already merged its branch.
     fn merged_as(&self) -> Option<&str> {
         match self {

@@ -10,7 +10,7 @@ pub(crate) enum TextKind {
 }
 
 /// Calls whose arguments users read. Calls inside of them are passed over, but not macros.
-const CALLS: [&str; 12] = [
+const CALLS: [&str; 13] = [
     "CliError::failed(",
     "CliError::run_failed(",
     "CliError::usage(",
@@ -22,6 +22,7 @@ const CALLS: [&str; 12] = [
     "refused!(",
     "no_plan!(",
     ".hint(",
+    ".near(",
     "#[error(",
 ];
 
