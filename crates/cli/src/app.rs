@@ -13,9 +13,8 @@ use ralph_engine::host;
 use crate::commands;
 use crate::environment::Environment;
 use crate::error::CliError;
-use crate::error_codes::ErrorCode;
 use crate::exit_codes::Exit;
-use crate::output::{Color, ErrorJson};
+use crate::output::Color;
 use crate::wiring::Context;
 
 /// Run a coding agent on a plan, session after session, until every task is done; your gates decide
@@ -38,7 +37,7 @@ struct App {
 }
 
 /// Global options.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
     /// Work as if started in DIR
@@ -206,20 +205,11 @@ fn ask_for_json(arguments: &[OsString]) -> bool {
 /// A mistake in the arguments as a line of JSON, with the same text.
 pub(crate) fn misread_json(error: &clap::Error, clean: impl Fn(&str) -> String) -> String {
     let text = misread_text(error, false);
-    let clean = |text: &str| clean(&printable(text));
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
-    let message = clean(first.strip_prefix("error: ").unwrap_or(first));
+    let failed = CliError::usage(first.strip_prefix("error: ").unwrap_or(first));
     let hints = lines.map(|line| line.strip_prefix("hint: ").unwrap_or(line));
-    let hint = clean(&hints.collect::<Vec<_>>().join("\n"));
-    let error = ErrorJson {
-        code: ErrorCode::Usage.as_str(),
-        message: &message,
-        excerpt: None,
-        hint: Some(hint.as_str()).filter(|hint| !hint.is_empty()),
-        exit: Exit::Usage.code(),
-    };
-    error.line()
+    hints.fold(failed, CliError::hint).json(clean)
 }
 
 /// Prints what is wrong with the arguments, or the help that they ask for.

@@ -58,14 +58,12 @@ impl Environment {
         let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let is_dumb = text("TERM").as_deref() == Some("dumb");
         let home = text("HOME").map(PathBuf::from);
-        let config_home = text("XDG_CONFIG_HOME")
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-            .or_else(|| home.as_ref().map(|home| home.join(".config")));
-        let state_home = text("XDG_STATE_HOME")
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-            .or_else(|| home.as_ref().map(|home| home.join(".local").join("state")));
+        let below_home = |name: &str, usual: &str| {
+            let set = text(name).map(PathBuf::from).filter(|path| path.is_absolute());
+            set.or_else(|| Some(home.as_ref()?.join(usual)))
+        };
+        let config_home = below_home("XDG_CONFIG_HOME", ".config");
+        let state_home = below_home("XDG_STATE_HOME", ".local/state");
         let ralph = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| name.starts_with("RALPH_"))

@@ -36,7 +36,10 @@ macro_rules! refused {
 }
 
 /// What every command returns.
-pub(crate) type Done = Result<(), CliError>;
+pub(crate) type Done = Result<()>;
+
+/// The result of what can fail with an error for the user.
+pub(crate) type Result<T, E = CliError> = std::result::Result<T, E>;
 
 /// A failure as the user sees it.
 #[derive(Debug)]
@@ -156,6 +159,11 @@ impl CliError {
             let text = clean(&self.render(out.message_style));
             return out.error(text);
         }
+        out.error(self.json(clean));
+    }
+
+    /// The line of JSON for it.
+    pub(crate) fn json(&self, clean: impl Fn(&str) -> String) -> String {
         let clean = |text: &str| clean(&printable(text));
         let hint = clean(&self.hints.join("\n"));
         let excerpt = self.excerpt.as_deref().map(|lines| clean(lines.trim_end()));
@@ -166,7 +174,7 @@ impl CliError {
             hint: Some(hint.as_str()).filter(|hint| !hint.is_empty()),
             exit: self.exit.code(),
         };
-        out.error(error.line());
+        error.line()
     }
 
     pub(crate) fn render(&self, style: TextStyle) -> String {
@@ -418,14 +426,14 @@ pub(crate) fn with_store(error: StoreError, store: &mut dyn Store) -> CliError {
     extra.into_iter().fold(CliError::from(error), CliError::hint)
 }
 
-pub(crate) fn feature_name(text: &str) -> Result<FeatureName, CliError> {
+pub(crate) fn feature_name(text: &str) -> Result<FeatureName> {
     FeatureName::new(text).map_err(|error| {
         failed!("{text:?} is not a valid feature name: {error}")
             .hint("use letters, digits, dots and dashes, such as login-form")
     })
 }
 
-pub(crate) fn task_id(text: &str) -> Result<TaskId, CliError> {
+pub(crate) fn task_id(text: &str) -> Result<TaskId> {
     TaskId::new(text).map_err(|error| {
         let shown: String = text.chars().take(60).collect();
         failed!("{shown:?} is not a valid task id: {error}").hint("see all tasks: ralph task list")

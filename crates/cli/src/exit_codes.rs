@@ -1,7 +1,5 @@
 //! Every exit code, in one table. `ralph help exit-codes` and the documentation print it.
 
-use std::process::ExitCode;
-
 use crate::error_codes::ErrorCode;
 
 macro_rules! exits {
@@ -56,11 +54,5 @@ impl Exit {
             text.push_str(&format!("  {:>3}  {}\n", exit.code(), exit.meaning()));
         }
         text
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit.code())
     }
 }

@@ -25,6 +25,6 @@ pub fn main() -> std::process::ExitCode {
     let environment = environment::Environment::read();
     match subprocess_entry::run(&environment) {
         Some(code) => code,
-        None => app::run(&environment).into(),
+        None => app::run(&environment).code().into(),
     }
 }

@@ -58,14 +58,7 @@ impl TaskHandler {
             words.as_ref().map_or((false, false), |w| (w.global.quiet, w.global.verbose));
         // Folder, config file and settings are those of the run. If a session could choose them, it could read any
         // file of the user.
-        let global = GlobalArgs {
-            directory: None,
-            config: None,
-            set: vec![],
-            color: Color::Auto,
-            quiet,
-            verbose,
-        };
+        let global = GlobalArgs { quiet, verbose, ..GlobalArgs::default() };
         let color = words.as_ref().map_or(Color::Auto, |words| words.global.color);
         let style = |auto| TextStyle {
             color: color.or(auto),

@@ -25,7 +25,7 @@ use ralph_engine::vcs::git::Git;
 use ralph_ui::status::{LaneStatus, State, StatusPage, WaitingTask};
 
 use crate::config::key;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::wiring::Context;
 
 /// How many commits the page shows.
@@ -48,7 +48,7 @@ pub(crate) struct RunFiles {
 
 impl RunFiles {
     /// Reads the files, without changing anything or waiting.
-    pub(crate) fn read(context: &mut Context<'_>) -> Result<Self, CliError> {
+    pub(crate) fn read(context: &mut Context<'_>) -> Result<Self> {
         let project = context.project()?;
         project.check_ours()?;
         let folder = project.worktree.join(".ralph");
@@ -72,7 +72,7 @@ impl RunFiles {
     }
 
     /// The journal of the run; nothing if it has none.
-    pub(crate) fn journal(&self) -> Result<Vec<RunEvent>, CliError> {
+    pub(crate) fn journal(&self) -> Result<Vec<RunEvent>> {
         let Some(logs) = &self.logs else { return Ok(vec![]) };
         let path = logs.journal();
         journal::read(&path).map_err(|error| CliError::file(&path, "read", error))
@@ -102,7 +102,7 @@ pub(crate) fn page(
     run_files: &RunFiles,
     run: Option<RunView>,
     context: &mut Context<'_>,
-) -> Result<StatusPage, CliError> {
+) -> Result<StatusPage> {
     let project = context.project()?;
     let mut store = context.reader()?;
     let state = run_files.state(run.as_ref());
@@ -146,18 +146,18 @@ pub(crate) fn page(
 }
 
 /// The worktree of the first branch with an active run.
-pub(crate) fn first_lane(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
+pub(crate) fn first_lane(context: &mut Context<'_>) -> Result<Option<PathBuf>> {
     let at_work = |path: &PathBuf| WorktreeLock::holder(&path.join(".ralph")).is_some();
     Ok(lane_places(context)?.into_iter().find(at_work))
 }
 
 /// The worktree of the first branch that has had a run.
-pub(crate) fn first_place(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
+pub(crate) fn first_place(context: &mut Context<'_>) -> Result<Option<PathBuf>> {
     let has_run = |path: &PathBuf| path.join(".ralph").join("state.toml").exists();
     Ok(lane_places(context)?.into_iter().find(has_run))
 }
 
-fn lane_places(context: &mut Context<'_>) -> Result<Vec<PathBuf>, CliError> {
+fn lane_places(context: &mut Context<'_>) -> Result<Vec<PathBuf>> {
     let project = context.project()?;
     let places = context.places(&project)?;
     Ok(places.into_iter().map(|(_, path)| path).collect())
@@ -168,7 +168,7 @@ fn lanes(
     project: &Project,
     store: &mut dyn Store,
     context: &mut Context<'_>,
-) -> Result<Vec<LaneStatus>, CliError> {
+) -> Result<Vec<LaneStatus>> {
     // In the worktree of a branch the page shows that branch.
     if project.worktree != project.root {
         return Ok(vec![]);
@@ -219,7 +219,7 @@ fn forecast_of(
     run: Option<&RunView>,
     left: u64,
     store: &mut dyn Store,
-) -> Result<Option<Forecast>, CliError> {
+) -> Result<Option<Forecast>> {
     // A run has its own scope; once it has ended, every open task counts.
     let at_work = run.filter(|run| run.outcome.is_none());
     let left = at_work.map_or(left, |run| run.counts.unresolved());
@@ -235,7 +235,7 @@ fn forecast_of(
 pub(crate) type NextStep = (String, Cow<'static, str>);
 
 /// What to type next, the best first, and why.
-pub(crate) fn steps(page: &StatusPage, context: &Context<'_>) -> Result<Vec<NextStep>, CliError> {
+pub(crate) fn steps(page: &StatusPage, context: &Context<'_>) -> Result<Vec<NextStep>> {
     Ok(next(page, &context.project()?))
 }
 
@@ -247,7 +247,7 @@ fn last_error(run: &RunView) -> Option<String> {
     run.last_error.clone().filter(|_| !all_well)
 }
 
-fn questions(store: &mut dyn Store) -> Result<Vec<QuestionView>, CliError> {
+fn questions(store: &mut dyn Store) -> Result<Vec<QuestionView>> {
     let open = store.questions(None, true)?;
     let view = |question: ralph_core::records::Question| QuestionView {
         id: question.id,
@@ -258,10 +258,7 @@ fn questions(store: &mut dyn Store) -> Result<Vec<QuestionView>, CliError> {
 }
 
 /// The first tasks that wait for the user without a question, and why.
-fn waiting(
-    store: &mut dyn Store,
-    questions: &[QuestionView],
-) -> Result<Vec<WaitingTask>, CliError> {
+fn waiting(store: &mut dyn Store, questions: &[QuestionView]) -> Result<Vec<WaitingTask>> {
     let filter =
         Filter { statuses: vec![StatusFilter::Stored(Status::Waiting)], ..Filter::default() };
     let asks = |task: &Task| questions.iter().any(|question| question.task == task.id);

@@ -20,11 +20,11 @@ use ralph_engine::trust::{Deciding, FoundCommand, Trust, clone_source, name_of, 
 
 use crate::commands::init::{DetectedCommand, found_commands};
 use crate::config::{Config, key};
-use crate::error::{CliError, quoted};
+use crate::error::{CliError, Result, quoted};
 use crate::launch::Mode;
 use crate::wiring::Context;
 
-pub(crate) use question::{Decision, ask, decisions, may_ask, require, show};
+pub(crate) use question::{Decision, ask, decisions, may_ask, require, show, with_heading};
 
 #[derive(Default)]
 pub(crate) struct TrustCell {
@@ -49,7 +49,7 @@ pub(crate) fn found_command() -> FoundCommand {
 
 impl Context<'_> {
     /// The ledger of the repository, read once.
-    pub(crate) fn ledger(&self) -> Result<&(Trust, Ledger), CliError> {
+    pub(crate) fn ledger(&self) -> Result<&(Trust, Ledger)> {
         if let Some(known) = self.trust.ledger.get() {
             return Ok(known);
         }
@@ -75,11 +75,7 @@ impl Context<'_> {
     }
 
     /// The version that counts instead of the current text of a deciding file; `None` if the current text counts.
-    pub(crate) fn instead_of(
-        &self,
-        worktree: &Path,
-        name: &str,
-    ) -> Result<Option<Version>, CliError> {
+    pub(crate) fn instead_of(&self, worktree: &Path, name: &str) -> Result<Option<Version>> {
         let (_, ledger) = self.ledger()?;
         // Usually no session ever wrote the file, and then it is not read twice.
         if ledger.files.get(name).is_none_or(|known| known.written.is_empty()) {
@@ -125,10 +121,7 @@ impl Context<'_> {
 
     /// The command in `AGENTS.md`, else the detected one; `None` if there is neither. An empty command means that there
     /// are no tests.
-    pub(crate) fn test_command(
-        &self,
-        project: &Project,
-    ) -> Result<Option<DetectedCommand>, CliError> {
+    pub(crate) fn test_command(&self, project: &Project) -> Result<Option<DetectedCommand>> {
         let agents = match self.instead_of(&project.worktree, AGENTS)? {
             Some(instead) => instead.text().map(str::to_owned),
             None => {
@@ -149,13 +142,13 @@ impl Context<'_> {
     }
 
     /// Whether the files of the repository may decide. `decides` whether there are any.
-    pub(crate) fn trust_state(&self, decides: bool) -> Result<TrustState, CliError> {
+    pub(crate) fn trust_state(&self, decides: bool) -> Result<TrustState> {
         let project = self.project()?;
         let (_, ledger) = self.ledger()?;
         Ok(trust_state(ledger.approval, clone_source(&project).is_some(), decides))
     }
 
-    pub(crate) fn approve(&mut self) -> Result<(), CliError> {
+    pub(crate) fn approve(&mut self) -> Result<()> {
         let (trust, _) = self.ledger()?;
         trust.set_approval(Approval::Approved).map_err(|error| unwritable(trust, &error))?;
         self.reread_trust();
@@ -169,7 +162,7 @@ impl Context<'_> {
         home: &Project,
         config: &Config,
         holds: bool,
-    ) -> Result<Deciding, CliError> {
+    ) -> Result<Deciding> {
         let (trust, _) = self.ledger()?;
         let prompts = [key::PROMPTS_BUILD, key::PROMPTS_PLAN];
         let prompts = prompts.map(|key| home.worktree.join(config.get(key)));

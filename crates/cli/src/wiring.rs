@@ -22,7 +22,7 @@ use ralph_engine::vcs::worktree::Worktrees;
 use crate::app::GlobalArgs;
 use crate::config::{self, Config, Flags, Sources, key};
 use crate::environment::Environment;
-use crate::error::{CliError, with_store};
+use crate::error::{CliError, Result, with_store};
 use crate::exit_codes::Exit;
 use crate::launch;
 use crate::output::{Color, Output};
@@ -103,7 +103,7 @@ impl<'a> Context<'a> {
         self.environment.get("RALPH_SOCKET").map(Path::new)
     }
 
-    pub(crate) fn read_stdin(&mut self) -> Result<String, CliError> {
+    pub(crate) fn read_stdin(&mut self) -> Result<String> {
         match &mut self.for_session {
             Some(for_session) => Ok(std::mem::take(&mut for_session.stdin)),
             None => Ok(io::read_to_string(io::stdin())?),
@@ -111,7 +111,7 @@ impl<'a> Context<'a> {
     }
 
     /// A text from an argument; `-` stands for standard input.
-    pub(crate) fn argument(&mut self, text: &str) -> Result<String, CliError> {
+    pub(crate) fn argument(&mut self, text: &str) -> Result<String> {
         if text == "-" { self.read_stdin() } else { Ok(text.to_owned()) }
     }
 
@@ -120,7 +120,7 @@ impl<'a> Context<'a> {
         self.global.directory.clone().unwrap_or_else(|| PathBuf::from("."))
     }
 
-    pub(crate) fn project(&self) -> Result<Project, CliError> {
+    pub(crate) fn project(&self) -> Result<Project> {
         if let Some(project) = self.project.get() {
             return Ok(project.clone());
         }
@@ -144,7 +144,7 @@ impl<'a> Context<'a> {
     }
 
     /// The current settings. Prints their warnings once.
-    pub(crate) fn config(&mut self) -> Result<Config, CliError> {
+    pub(crate) fn config(&mut self) -> Result<Config> {
         if let Some(config) = self.config.get() {
             return Ok(config.clone());
         }
@@ -169,7 +169,7 @@ impl<'a> Context<'a> {
     }
 
     /// The files and variables that the settings come from.
-    pub(crate) fn sources(&self) -> Result<Sources, CliError> {
+    pub(crate) fn sources(&self) -> Result<Sources> {
         let user = match &self.environment.user_config {
             Some(path) => {
                 let read = untrusted::read_named(None, path, untrusted::SMALL);
@@ -226,21 +226,18 @@ impl<'a> Context<'a> {
         }
     }
 
-    pub(crate) fn worktree_folder(&mut self, project: &Project) -> Result<PathBuf, CliError> {
+    pub(crate) fn worktree_folder(&mut self, project: &Project) -> Result<PathBuf> {
         let config = self.config()?;
         Ok(launch::worktree_folder(project, &config, self.environment.home.as_deref()))
     }
 
     /// The branches with worktrees of ralph's, and their folders.
-    pub(crate) fn places(
-        &mut self,
-        project: &Project,
-    ) -> Result<Vec<(BranchName, PathBuf)>, CliError> {
+    pub(crate) fn places(&mut self, project: &Project) -> Result<Vec<(BranchName, PathBuf)>> {
         Ok(Worktrees::new(project, &self.worktree_folder(project)?).places()?)
     }
 
     /// The path of the store, after checking that the folder is ralph's.
-    pub(crate) fn store_path(&mut self) -> Result<(Project, PathBuf), CliError> {
+    pub(crate) fn store_path(&mut self) -> Result<(Project, PathBuf)> {
         if self.session_socket().is_some() {
             return Err(out_of_reach());
         }
@@ -254,7 +251,7 @@ impl<'a> Context<'a> {
     }
 
     /// The path of the store for changes. Git ignores its folder before the store is created.
-    fn path_to_change(&mut self) -> Result<PathBuf, CliError> {
+    fn path_to_change(&mut self) -> Result<PathBuf> {
         self.check_not_in_session()?;
         let (project, path) = self.store_path()?;
         self.report_waiting();
@@ -265,13 +262,13 @@ impl<'a> Context<'a> {
     }
 
     /// Opens the store for changes, and creates it if it does not exist.
-    pub(crate) fn store(&mut self) -> Result<Box<dyn Store>, CliError> {
+    pub(crate) fn store(&mut self) -> Result<Box<dyn Store>> {
         Ok(Box::new(SqliteStore::open(&self.path_to_change()?)?))
     }
 
     /// Opens the store for a run, and waits while another process keeps it locked: an overnight run must not end
     /// because of it.
-    pub(crate) fn store_of_run(&mut self) -> Result<Box<dyn Store>, CliError> {
+    pub(crate) fn store_of_run(&mut self) -> Result<Box<dyn Store>> {
         let path = self.path_to_change()?;
         let hint = "find the process with `fuser .ralph/progress.db`, or press Ctrl-C";
         let waiting =
@@ -281,7 +278,7 @@ impl<'a> Context<'a> {
 
     /// A process of a session without its socket must not act as the user. The loop starts gates on behalf of the
     /// user, so they may do what the user may.
-    fn check_not_in_session(&self) -> Result<(), CliError> {
+    fn check_not_in_session(&self) -> Result<()> {
         let of_session = |name| self.environment.get(name).is_some();
         if self.for_session.is_some() || !of_session("RALPH_MARK") || of_session("RALPH_GATE") {
             return Ok(());
@@ -293,7 +290,7 @@ impl<'a> Context<'a> {
     }
 
     /// Opens the store for reading. If it does not exist, it reads as empty.
-    pub(crate) fn reader(&mut self) -> Result<Box<dyn Store>, CliError> {
+    pub(crate) fn reader(&mut self) -> Result<Box<dyn Store>> {
         let (_, path) = self.store_path()?;
         self.report_waiting();
         Ok(match SqliteStore::open_existing(&path)? {
@@ -306,14 +303,14 @@ impl<'a> Context<'a> {
     pub(crate) fn change<T>(
         &mut self,
         act: impl FnOnce(&mut dyn Store, &Actor, Timestamp) -> Result<T, StoreError>,
-    ) -> Result<T, CliError> {
+    ) -> Result<T> {
         let by = self.actor()?;
         let mut store = self.store()?;
         act(&mut *store, &by, clock::now()).map_err(|error| with_store(error, &mut *store))
     }
 
     /// The task with this id.
-    pub(crate) fn task(&mut self, id: &TaskId) -> Result<Task, CliError> {
+    pub(crate) fn task(&mut self, id: &TaskId) -> Result<Task> {
         let mut store = self.reader()?;
         store.get(id).map_err(|error| with_store(error, &mut *store))
     }
@@ -338,7 +335,7 @@ impl<'a> Context<'a> {
     }
 
     /// Who acts: the agent that the environment names, or the user at the terminal.
-    pub(crate) fn actor(&self) -> Result<Actor, CliError> {
+    pub(crate) fn actor(&self) -> Result<Actor> {
         if let Some(for_session) = &self.for_session {
             return Ok(for_session.actor.clone());
         }
@@ -360,7 +357,7 @@ impl<'a> Context<'a> {
         Ids::new(seed.map(|seed| seed.wrapping_add(number.wrapping_mul(1_000_003))))
     }
 
-    pub(crate) fn retry_limit(&mut self) -> Result<RetryLimit, CliError> {
+    pub(crate) fn retry_limit(&mut self) -> Result<RetryLimit> {
         Ok(match config::retry_limit(&self.config()?) {
             config::Retries::AtMost(most) => RetryLimit::AtMost(most),
             config::Retries::Unlimited => RetryLimit::Unlimited,
@@ -390,7 +387,7 @@ fn until_unlocked<S>(
 const POSSIBLE: &str = "you can use ralph task peek, ready, list, show, tree, deps, plan-status, log, \
                         done, fail, ask and add, and claim and renew if you choose your task";
 
-pub(crate) fn agent_id(text: &str) -> Result<AgentId, CliError> {
+pub(crate) fn agent_id(text: &str) -> Result<AgentId> {
     AgentId::new(text).map_err(|error| failed!("{text:?} is not a valid agent id: {error}"))
 }
 
@@ -406,7 +403,7 @@ pub(crate) fn config_error(error: &config::ConfigError) -> CliError {
 }
 
 /// The text of a file; `None` if it does not exist.
-fn if_there(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<String>, CliError> {
+fn if_there(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<String>> {
     match read {
         Ok(bytes) => String::from_utf8(bytes)
             .map(Some)

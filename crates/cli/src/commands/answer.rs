@@ -10,7 +10,7 @@ use ralph_engine::clock;
 use ralph_ui::columns::{Cell, table};
 
 use super::recover::age;
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::wiring::Context;
 
 /// List the agents' open questions, or answer one
@@ -61,7 +61,7 @@ pub(crate) fn cmd_answer(args: &AnswerArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The open question with this id, or the only open question of the task with this id.
-fn find<'a>(id: &str, open: &'a [Question]) -> Result<&'a Question, CliError> {
+fn find<'a>(id: &str, open: &'a [Question]) -> Result<&'a Question> {
     if let Some(question) = open.iter().find(|question| question.id.as_str() == id) {
         return Ok(question);
     }

@@ -7,7 +7,7 @@ use ralph_core::TaskId;
 
 use super::flags::{self, JobArgs, LaneArgs, LoopArgs};
 use crate::config::{Preset, key};
-use crate::error::{CliError, Done, feature_name, task_id};
+use crate::error::{CliError, Done, Result, feature_name, task_id};
 use crate::launch::{self, RunOptions, Target};
 use crate::wiring::Context;
 
@@ -72,7 +72,7 @@ pub(crate) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// Parses `[N] [PLAN]`: an argument of digits is the number.
-pub(super) fn sorted_out(given: &[String]) -> Result<(Option<u32>, Option<PathBuf>), CliError> {
+pub(super) fn sorted_out(given: &[String]) -> Result<(Option<u32>, Option<PathBuf>)> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (numbers, plans): (Vec<&String>, Vec<&String>) =
         given.iter().partition(|text| is_number(text));
@@ -100,7 +100,7 @@ pub(crate) fn cmd_run(args: &RunArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The feature of this name, or else the task.
-fn named(text: &str, context: &mut Context<'_>) -> Result<Target, CliError> {
+fn named(text: &str, context: &mut Context<'_>) -> Result<Target> {
     let mut store = context.reader()?;
     if let Ok(name) = feature_name(text)
         && store.features()?.iter().any(|known| known.name == name)

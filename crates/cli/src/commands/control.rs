@@ -7,9 +7,9 @@ use ralph_core::TaskId;
 use ralph_core::run::{Cancel, Control};
 use ralph_engine::socket::client::{self, ClientError};
 use ralph_engine::untrusted;
-use serde::Serialize;
+use serde_json::json;
 
-use crate::error::{CliError, Done, task_id};
+use crate::error::{CliError, Done, Result, task_id};
 use crate::wiring::{Context, out_of_reach};
 
 #[derive(Debug, Args)]
@@ -100,13 +100,6 @@ pub(crate) fn cmd_retry(args: &TaskControlArgs, context: &mut Context<'_>) -> Do
     send_or_do(&task, Control::Retry { task: task.clone() }, &message, args.json, context)
 }
 
-#[derive(Serialize)]
-struct Sent<'a> {
-    control: &'a Control,
-    /// `run` when it was sent to a running loop, `store` when it was done directly.
-    reached: &'static str,
-}
-
 fn send(control: &Control, message: &str, json: bool, context: &mut Context<'_>) -> Done {
     match reach(control, None, context)? {
         true => print_result(control, "run", message, json, context),
@@ -136,26 +129,23 @@ fn send_or_do(
     print_result(&control, "store", message, json, context)
 }
 
+/// `reached`: `run` when it was sent to a running loop, `store` when it was done directly.
 fn print_result(
     control: &Control,
-    reached: &'static str,
+    reached: &str,
     message: &str,
     json: bool,
     context: &mut Context<'_>,
 ) -> Done {
     if json {
-        return Ok(context.out.json(&Sent { control, reached })?);
+        return Ok(context.out.json(&json!({"control": control, "reached": reached}))?);
     }
     context.out.conclude(message)
 }
 
 /// Sends a control to the run of this worktree and to those of its branches. Returns whether a run received it.
 /// A control about a task of a `branch` goes to the run of that branch alone.
-fn reach(
-    control: &Control,
-    branch: Option<&str>,
-    context: &mut Context<'_>,
-) -> Result<bool, CliError> {
+fn reach(control: &Control, branch: Option<&str>, context: &mut Context<'_>) -> Result<bool> {
     if context.session_socket().is_some() {
         return Err(out_of_reach());
     }
@@ -175,10 +165,7 @@ fn reach(
 
 /// The control sockets that the state files of the worktrees name: in the worktree of a branch only that of its own
 /// run, in the main worktree that of its run and those of its branches.
-fn control_sockets(
-    branch: Option<&str>,
-    context: &mut Context<'_>,
-) -> Result<Vec<PathBuf>, CliError> {
+fn control_sockets(branch: Option<&str>, context: &mut Context<'_>) -> Result<Vec<PathBuf>> {
     let project = context.project()?;
     project.check_ours()?;
     let own = socket_in(&project.worktree).filter(|_| project.worktree != project.root);

@@ -18,7 +18,7 @@ use ralph_engine::vcs::git::Git;
 use ralph_engine::vcs::wip::list_wip;
 use serde::Serialize;
 
-use crate::error::{CliError, Done, quoted, task_id};
+use crate::error::{Done, Result, quoted, task_id};
 use crate::history;
 use crate::status_query::RunFiles;
 use crate::wiring::{Context, out_of_reach};
@@ -134,7 +134,7 @@ fn add(all: &mut Vec<FileChange>, more: Vec<FileChange>) {
 }
 
 /// The work of a task, and the worktree that it is in.
-fn of_task(id: &TaskId, context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
+fn of_task(id: &TaskId, context: &mut Context<'_>) -> Result<(PathBuf, Work)> {
     let task = context.task(id)?;
     let project = context.project()?;
     if task.status == Status::InProgress {
@@ -176,7 +176,7 @@ fn of_task(id: &TaskId, context: &mut Context<'_>) -> Result<(PathBuf, Work), Cl
 }
 
 /// The running session, or else the last iteration that committed.
-fn newest(context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
+fn newest(context: &mut Context<'_>) -> Result<(PathBuf, Work)> {
     let project = context.project()?;
     let run_files = RunFiles::read(context)?;
     if run_files.holder.is_some() {
@@ -234,11 +234,7 @@ fn under_way(journal: &[RunEvent]) -> Vec<TaskId> {
 }
 
 /// Where a task is worked on: its own worktree, that of its branch, or the one of the run.
-fn worktree_of(
-    task: &Task,
-    project: &Project,
-    context: &mut Context<'_>,
-) -> Result<PathBuf, CliError> {
+fn worktree_of(task: &Task, project: &Project, context: &mut Context<'_>) -> Result<PathBuf> {
     let places = context.places(project)?;
     let own = |branch: &str| {
         task_of_branch(branch).as_ref() == Some(&task.id) || task.branch.as_deref() == Some(branch)
@@ -253,7 +249,7 @@ fn worktree_of(
     })
 }
 
-fn running(folder: &Path, project: &Project, id: &TaskId) -> Result<Work, CliError> {
+fn running(folder: &Path, project: &Project, id: &TaskId) -> Result<Work> {
     let vcs = GitVcs::new(Project { worktree: folder.to_owned(), ..project.clone() })?;
     let (from, to) = vcs.uncommitted()?;
     let title = format!("uncommitted work in {}, where {id} is being worked on", quoted(folder));

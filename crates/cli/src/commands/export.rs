@@ -4,7 +4,7 @@ use clap::Args;
 use ralph_core::plan::{FORMATS, PlanFormat};
 use ralph_engine::ports::Filter;
 
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::wiring::Context;
 
 /// Print the plan in another tool's format
@@ -38,7 +38,7 @@ pub(crate) fn cmd_export(args: &ExportArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-pub(super) fn format_named(name: &str) -> Result<&'static dyn PlanFormat, CliError> {
+pub(super) fn format_named(name: &str) -> Result<&'static dyn PlanFormat> {
     FORMATS.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
         let known: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
         usage!("unknown format {name:?}").hint(format!("use one of: {}", known.join(", ")))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::config::{Flags, Key, Text, key};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::launch::DisplayKind;
 
 /// Flags for working on branches.
@@ -159,7 +159,7 @@ impl SessionArgs {
         self.lay(&mut flags).map_or(Some("--budget"), |()| flags.first())
     }
 
-    fn lay(&self, flags: &mut Flags) -> Result<(), CliError> {
+    fn lay(&self, flags: &mut Flags) -> Result<()> {
         self.each.lay(flags);
         flags.given("--budget", key::BUDGET_USD, self.budget.map(budget).transpose()?);
         Ok(())
@@ -194,7 +194,7 @@ pub(super) fn of_loop(
     jobs: &JobArgs,
     template: Key<Text>,
     folder: &Path,
-) -> Result<Flags, CliError> {
+) -> Result<Flags> {
     let mut flags = of_limits(sessions, &args.limits, &args.session, template, folder)?;
     flags.given("--preset", key::PRESET, args.preset.as_ref());
     jobs.lay(&mut flags);
@@ -213,7 +213,7 @@ pub(super) fn of_limits(
     session: &SessionArgs,
     template: Key<Text>,
     folder: &Path,
-) -> Result<Flags, CliError> {
+) -> Result<Flags> {
     if sessions.is_some() && (limits.max_iterations.is_some() || limits.unlimited) {
         return Err(CliError::usage("the number of sessions was given twice"));
     }
@@ -243,7 +243,7 @@ pub(super) fn of_limits(
     Ok(flags)
 }
 
-fn budget(usd: f64) -> Result<f64, CliError> {
+fn budget(usd: f64) -> Result<f64> {
     match usd.is_finite() && usd > 0.0 {
         true => Ok(usd),
         false => Err(CliError::usage("a budget must be more than 0 dollars")),

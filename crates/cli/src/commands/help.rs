@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::app::command_line;
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -25,7 +25,7 @@ pub(crate) fn cmd_help(args: &HelpArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The command that these words name, with its full name.
-pub(super) fn find(words: &[String]) -> Result<clap::Command, CliError> {
+pub(super) fn find(words: &[String]) -> Result<clap::Command> {
     let mut command = command_line();
     command.build();
     for word in words {

@@ -15,7 +15,7 @@ use ralph_engine::ports::{Store, StoreError, SyncReport};
 use ralph_engine::vcs::base::{branch_named, current_branch};
 
 use crate::config::key;
-use crate::error::{CliError, Done, task_id, with_store};
+use crate::error::{CliError, Done, Result, task_id, with_store};
 use crate::wiring::Context;
 
 /// Import a plan from another tool: all of it or nothing
@@ -81,7 +81,7 @@ fn read_list(
     path: &Path,
     files: &[PathBuf],
     format: Option<&str>,
-) -> Result<(Plan, &'static dyn PlanFormat), CliError> {
+) -> Result<(Plan, &'static dyn PlanFormat)> {
     let named = format.map(super::export::format_named).transpose()?;
     let mut whole: Option<(Plan, &'static dyn PlanFormat)> = None;
     for file in files {
@@ -195,7 +195,7 @@ fn print_branch(plan: &Plan, context: &mut Context<'_>) -> Done {
 }
 
 /// The tasks of an earlier import that the file now marks as dropped and that can still be deleted.
-fn still_open(dropped: &[TaskId], store: &mut dyn Store) -> Result<Vec<TaskId>, CliError> {
+fn still_open(dropped: &[TaskId], store: &mut dyn Store) -> Result<Vec<TaskId>> {
     let mut open = Vec::new();
     for id in dropped {
         match store.get(id) {
@@ -237,7 +237,7 @@ pub(super) fn print_sync_report(
 }
 
 /// The text of a plan, from a file or standard input.
-pub(super) fn read_plan(file: &Path) -> Result<String, CliError> {
+pub(super) fn read_plan(file: &Path) -> Result<String> {
     let bytes = if file == Path::new("-") {
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes).map(|_| bytes)
@@ -253,7 +253,7 @@ pub(super) fn read_plan(file: &Path) -> Result<String, CliError> {
     })
 }
 
-fn recognised(file: &Path, text: &str) -> Result<&'static dyn PlanFormat, CliError> {
+fn recognised(file: &Path, text: &str) -> Result<&'static dyn PlanFormat> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     recognized(&name, text).ok_or_else(|| {
         let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();

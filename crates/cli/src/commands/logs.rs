@@ -18,7 +18,7 @@ use ralph_ui::logs::{self, LogFilter, Part};
 use ralph_ui::plain::{Options, PlainReporter};
 
 use crate::attach;
-use crate::error::{CliError, Done, quoted};
+use crate::error::{CliError, Done, Result, quoted};
 use crate::history;
 use crate::launch;
 use crate::status_query::{self, RunFiles};
@@ -111,7 +111,7 @@ impl LogsArgs {
     }
 }
 
-fn newest(context: &mut Context<'_>) -> Result<(RunLogs, Vec<RunEvent>), CliError> {
+fn newest(context: &mut Context<'_>) -> Result<(RunLogs, Vec<RunEvent>)> {
     let run_files = RunFiles::read(context)?;
     let journal = run_files.journal()?;
     if let Some(logs) = run_files.logs.filter(|_| !journal.is_empty()) {
@@ -126,7 +126,7 @@ fn newest(context: &mut Context<'_>) -> Result<(RunLogs, Vec<RunEvent>), CliErro
     })
 }
 
-fn part(number: u32, journal: &[RunEvent], run: Option<&str>) -> Result<Part, CliError> {
+fn part(number: u32, journal: &[RunEvent], run: Option<&str>) -> Result<Part> {
     let iterations = journal.iter().filter_map(|event| match &event.fact {
         Fact::IterationStarted { iteration, .. } => Some(*iteration),
         _ => None,
@@ -149,7 +149,7 @@ fn part(number: u32, journal: &[RunEvent], run: Option<&str>) -> Result<Part, Cl
 }
 
 /// The look of a run on stdout: here the run is the data.
-fn options(context: &Context<'_>) -> Result<Options, CliError> {
+fn options(context: &Context<'_>) -> Result<Options> {
     let options = launch::display_options(&context.project()?, context);
     Ok(Options { style: context.out.style, progress: context.out.style.is_terminal(), ..options })
 }

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use super::build::go;
 use super::flags::{LaneArgs, LoopArgs};
 use super::plan;
-use crate::error::{CliError, Done};
+use crate::error::Done;
 use crate::launch::{self, RunOptions};
 use crate::wiring::Context;
 
@@ -42,7 +42,8 @@ enum LoopMode {
 pub(crate) fn cmd_loop(args: &LoopCommandArgs, context: &mut Context<'_>) -> Done {
     let mode = match args.mode {
         Some(mode) => mode,
-        None => interrupted(context)?,
+        None if launch::was_planning(context)? => LoopMode::Plan,
+        None => LoopMode::Build,
     };
     match mode {
         LoopMode::Plan => {
@@ -60,9 +61,4 @@ pub(crate) fn cmd_loop(args: &LoopCommandArgs, context: &mut Context<'_>) -> Don
             go(options, args.max, (&args.options, &args.lanes.jobs), context)
         }
     }
-}
-
-/// Whether planning or building was interrupted in this worktree; building if neither was.
-fn interrupted(context: &Context<'_>) -> Result<LoopMode, CliError> {
-    Ok(if launch::was_planning(context)? { LoopMode::Plan } else { LoopMode::Build })
 }

@@ -10,7 +10,7 @@ use ralph_engine::run::state_file;
 use ralph_ui::runs::{RunRow, RunState, table};
 use serde::Serialize;
 
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::history;
 use crate::launch;
 use crate::wiring::Context;
@@ -75,7 +75,7 @@ pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The runs that are active now, in this worktree, the main one and those of branches.
-fn active(context: &mut Context<'_>) -> Result<Vec<RunId>, CliError> {
+fn active(context: &mut Context<'_>) -> Result<Vec<RunId>> {
     let project = context.project()?;
     let lanes = context.places(&project)?.into_iter().map(|(_, path)| path);
     let places = [project.worktree.clone(), project.root.clone()].into_iter().chain(lanes);

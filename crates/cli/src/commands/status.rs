@@ -10,7 +10,7 @@ use ralph_engine::clock;
 use ralph_ui::status::StatusPage;
 
 use crate::attach;
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::status_query::{self, RunFiles};
 use crate::wiring::Context;
 
@@ -94,7 +94,7 @@ fn watch(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Don
 }
 
 /// Writes the page over the last `rows` rows of a terminal. Returns how many it has now.
-fn draw(rows: usize, page: &StatusPage, context: &mut Context<'_>) -> Result<usize, CliError> {
+fn draw(rows: usize, page: &StatusPage, context: &mut Context<'_>) -> Result<usize> {
     let height = terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0));
     let mut text = if rows > 0 { format!("\u{1b}[{rows}F") } else { String::new() };
     // Rows beyond the screen cannot be rewritten in place.

@@ -12,7 +12,7 @@ use ralph_engine::untrusted;
 use ralph_engine::vcs::text_patch;
 use ralph_ui::style::{Meaning, TextStyle};
 
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::trust::{self, Decision};
 use crate::wiring::{Context, out_of_reach};
 
@@ -97,7 +97,7 @@ pub(crate) fn cmd_trust(args: &TrustArgs, context: &mut Context<'_>) -> Done {
     })
 }
 
-fn state(context: &mut Context<'_>) -> Result<State, CliError> {
+fn state(context: &mut Context<'_>) -> Result<State> {
     let project = context.project()?;
     let config = context.config()?;
     let decisions = trust::decisions(&project, &config);
@@ -175,7 +175,7 @@ fn approve(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-fn confirmed(json: bool, context: &mut Context<'_>) -> Result<bool, CliError> {
+fn confirmed(json: bool, context: &mut Context<'_>) -> Result<bool> {
     if json || !trust::may_ask() {
         return Err(CliError::failed("ralph cannot ask without a terminal; nothing was changed")
             .hint("approve the changes above: ralph trust --yes"));
@@ -207,13 +207,7 @@ fn nothing(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done 
 fn describe(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
     let style = context.out.style;
     if asks {
-        let what = match &state.from {
-            Some(from) => format!("This clone of {}", printable_line(from)),
-            None => "This repository".to_owned(),
-        };
-        let heading = format!("{what} has files that decide what ralph runs:");
-        context.out.line(style.paint(Meaning::Heading, heading))?;
-        for line in trust::show(&state.decisions, style) {
+        for line in trust::with_heading(state.from.as_deref(), &state.decisions, style) {
             context.out.line(line)?;
         }
     }
@@ -229,7 +223,7 @@ fn describe(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
 }
 
 /// A file that waits for approval, with its diff from the version that ralph uses.
-fn difference(one: &Waiting, style: TextStyle) -> Result<Vec<String>, CliError> {
+fn difference(one: &Waiting, style: TextStyle) -> Result<Vec<String>> {
     let name = style.paint(Meaning::Heading, printable_line(title(&one.name)));
     let Some((used, now)) = &one.versions else {
         let see = format!("git log -p -2 -- {}", one.name);

@@ -3,7 +3,9 @@
 
 use super::resolved::Config;
 use super::settings::key;
-use super::value::View;
+use super::typed::{Key, OrPreset, Typed};
+use super::value::Lit::{Bool, List, Text, Whole};
+use super::value::{Lit, View};
 
 /// How often ralph retries a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,140 +21,116 @@ impl Default for Retries {
 }
 
 /// The values of a preset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Preset {
     pub name: &'static str,
-    pub alias: Option<&'static str>,
     /// Where its tasks are: `store` or the kind of a plan file.
     pub source: &'static str,
-    pub pick: &'static str,
-    pub ends: &'static [&'static str],
-    pub commit: &'static str,
-    pub on_red: &'static str,
-    pub on_exhausted: &'static str,
     /// How the agent gets its prompt: `stdin`, `system` or `argument`.
     pub prompt: &'static str,
-    pub max_retries: Retries,
-    pub max_iterations: u32,
-    pub breaker: u32,
-    pub idle: u32,
-    pub strategy: &'static str,
-    pub timeout: &'static str,
-    pub verify: bool,
-    pub works_in: &'static str,
-    pub auto_pr: bool,
+    /// Its values for settings that are "preset", if they are not the usual ones.
+    values: &'static [(&'static str, Lit)],
 }
 
 pub(crate) const PRESETS: [Preset; 5] = [
     Preset {
         name: "branches",
         source: "branches",
-        on_red: "feed",
-        on_exhausted: "never",
-        max_retries: Retries::Unlimited,
-        breaker: 3,
-        idle: 2,
-        works_in: "worktree",
-        auto_pr: true,
-        ..USUAL
+        prompt: "stdin",
+        values: &[
+            (key::LOOP_ON_RED.name(), Text("feed")),
+            (key::LOOP_ON_EXHAUSTED.name(), Text("never")),
+            (key::LOOP_MAX_RETRIES.name(), Text("unlimited")),
+            (key::LOOP_MAX_CONSECUTIVE_ERRORS.name(), Whole(3)),
+            (key::LOOP_IDLE_THRESHOLD.name(), Whole(2)),
+            (key::LOOP_WORKS_IN.name(), Text("worktree")),
+            (key::GIT_AUTO_PR.name(), Bool(true)),
+        ],
     },
     Preset {
         name: "progress",
         source: "progress",
-        ends: &["finished", "marker"],
-        on_red: "feed",
         prompt: "system",
-        timeout: "10m",
-        ..USUAL
+        values: &[
+            (key::LOOP_ENDS_WHEN.name(), List(&["finished", "marker"])),
+            (key::LOOP_ON_RED.name(), Text("feed")),
+            (key::AGENT_TIMEOUT.name(), Text("10m")),
+        ],
     },
     Preset {
         name: "checklist",
         source: "checklist",
-        pick: "agent",
-        ends: &["finished", "marker"],
-        commit: "session",
-        on_exhausted: "stop",
-        max_iterations: 10,
-        ..USUAL
+        prompt: "stdin",
+        values: &[
+            (key::LOOP_PICK.name(), Text("agent")),
+            (key::LOOP_ENDS_WHEN.name(), List(&["finished", "marker"])),
+            (key::LOOP_COMMIT.name(), Text("session")),
+            (key::LOOP_ON_EXHAUSTED.name(), Text("stop")),
+            (key::LOOP_MAX_ITERATIONS.name(), Whole(10)),
+        ],
     },
     Preset {
         name: "dag",
         source: "store",
         prompt: "system",
-        strategy: "cost-optimized",
-        verify: true,
-        ..USUAL
+        values: &[
+            (key::MODELS_STRATEGY.name(), Text("cost-optimized")),
+            (key::LOOP_VERIFY.name(), Bool(true)),
+        ],
     },
     Preset {
         name: "pick",
-        alias: Some("tasks"),
         source: "store",
-        pick: "agent",
-        on_exhausted: "never",
         prompt: "argument",
-        max_retries: Retries::Unlimited,
-        ..USUAL
+        values: &[
+            (key::LOOP_PICK.name(), Text("agent")),
+            (key::LOOP_ON_EXHAUSTED.name(), Text("never")),
+            (key::LOOP_MAX_RETRIES.name(), Text("unlimited")),
+        ],
     },
 ];
 
-/// What most presets say.
-const USUAL: Preset = Preset {
-    name: "",
-    alias: None,
-    source: "",
-    pick: "loop",
-    ends: &["finished"],
-    commit: "done",
-    on_red: "retry",
-    on_exhausted: "fail",
-    prompt: "stdin",
-    max_retries: Retries::AtMost(3),
-    max_iterations: 20,
-    breaker: 0,
-    idle: 0,
-    strategy: "agent",
-    timeout: "60m",
-    verify: false,
-    works_in: "place",
-    auto_pr: false,
-};
+/// The values of presets that say nothing else.
+const USUAL: [(&str, Lit); 14] = [
+    (key::LOOP_PICK.name(), Text("loop")),
+    (key::LOOP_ENDS_WHEN.name(), List(&["finished"])),
+    (key::LOOP_COMMIT.name(), Text("done")),
+    (key::LOOP_ON_RED.name(), Text("retry")),
+    (key::LOOP_ON_EXHAUSTED.name(), Text("fail")),
+    (key::LOOP_MAX_RETRIES.name(), Whole(3)),
+    (key::LOOP_MAX_ITERATIONS.name(), Whole(20)),
+    (key::LOOP_MAX_CONSECUTIVE_ERRORS.name(), Whole(0)),
+    (key::LOOP_IDLE_THRESHOLD.name(), Whole(0)),
+    (key::MODELS_STRATEGY.name(), Text("agent")),
+    (key::AGENT_TIMEOUT.name(), Text("60m")),
+    (key::LOOP_VERIFY.name(), Bool(false)),
+    (key::LOOP_WORKS_IN.name(), Text("place")),
+    (key::GIT_AUTO_PR.name(), Bool(false)),
+];
 
 impl Preset {
-    /// The preset with this name. `auto` is none: the plan decides.
+    /// The preset with this name, or with its older one. `auto` is none: the plan decides.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
-        PRESETS.iter().find(|preset| preset.name == name || preset.alias == Some(name))
+        let name = if name == "tasks" { "pick" } else { name };
+        PRESETS.iter().find(|preset| preset.name == name)
     }
 
     /// Its value for a setting that is "preset"; `None` for a setting that no preset decides.
     pub(super) fn value_of(&self, name: &str) -> Option<View<'static>> {
-        let whole = |value: u32| View::Whole(value.into());
-        let retries = match self.max_retries {
-            Retries::AtMost(most) => whole(most),
-            Retries::Unlimited => View::Text("unlimited"),
-        };
-        let values = [
-            (key::LOOP_MAX_ITERATIONS.name(), whole(self.max_iterations)),
-            (key::LOOP_MAX_RETRIES.name(), retries),
-            (key::LOOP_MAX_CONSECUTIVE_ERRORS.name(), whole(self.breaker)),
-            (key::LOOP_IDLE_THRESHOLD.name(), whole(self.idle)),
-            (key::LOOP_VERIFY.name(), View::Bool(self.verify)),
-            (key::LOOP_COMMIT.name(), View::Text(self.commit)),
-            (key::LOOP_ON_RED.name(), View::Text(self.on_red)),
-            (key::LOOP_ON_EXHAUSTED.name(), View::Text(self.on_exhausted)),
-            (key::LOOP_PICK.name(), View::Text(self.pick)),
-            (key::LOOP_ENDS_WHEN.name(), View::List(self.ends.to_vec())),
-            (key::LOOP_WORKS_IN.name(), View::Text(self.works_in)),
-            (key::AGENT_TIMEOUT.name(), View::Text(self.timeout)),
-            (key::MODELS_STRATEGY.name(), View::Text(self.strategy)),
-            (key::GIT_AUTO_PR.name(), View::Bool(self.auto_pr)),
-        ];
-        values.into_iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+        let mut values = self.values.iter().chain(&USUAL);
+        values.find(|(known, _)| *known == name).map(|(_, value)| value.view())
+    }
+
+    /// The same, as the row of the setting types it.
+    pub(crate) fn get<T: Typed>(&self, key: Key<OrPreset<T>>) -> T::Value<'static> {
+        self.value_of(key.name()).and_then(T::read).unwrap_or_default()
     }
 }
 
 /// How often ralph retries a task: `loop.max_retries`, or the preset's value. `auto` counts as `dag`, which is the
 /// default preset for the task database.
 pub(crate) fn retry_limit(config: &Config) -> Retries {
-    let by_preset = || Preset::named(config.get(key::PRESET)).map(|preset| preset.max_retries);
+    let preset = || Preset::named(config.get(key::PRESET));
+    let by_preset = || Some(preset()?.get(key::LOOP_MAX_RETRIES));
     config.get(key::LOOP_MAX_RETRIES).or_else(by_preset).unwrap_or_default()
 }

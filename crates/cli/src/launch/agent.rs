@@ -11,26 +11,14 @@ use ralph_engine::host::{host, may_run};
 use ralph_engine::probe::{self, Ended};
 use ralph_engine::run::AgentProgram;
 
-use crate::config::{Config, key};
+use crate::config::{Config, Key, Text, key};
 use crate::environment::{Environment, LOGINS};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::wiring::Context;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    Build,
-    Plan,
-    Verify,
-}
-
-/// The name of the agent in this role: its own setting, or else `agent.name`.
-pub(super) fn agent_for(role: Role, config: &Config) -> &str {
-    let key = match role {
-        Role::Build => key::AGENT_BUILD,
-        Role::Plan => key::AGENT_PLAN,
-        Role::Verify => key::AGENT_VERIFY,
-    };
-    Some(config.get(key)).filter(|name| !name.is_empty()).unwrap_or(config.get(key::AGENT_NAME))
+/// The name of the agent in a role: the role's own setting, or else `agent.name`.
+pub(super) fn agent_for(role: Key<Text>, config: &Config) -> &str {
+    Some(config.get(role)).filter(|name| !name.is_empty()).unwrap_or(config.get(key::AGENT_NAME))
 }
 
 /// How long an agent may take to print its version.
@@ -117,11 +105,7 @@ const PREFIXES: [&str; 24] = [
     "SSL_CERT_",
 ];
 
-pub(super) fn find(
-    name: &str,
-    config: &Config,
-    context: &Context<'_>,
-) -> Result<ResolvedAgent, CliError> {
+pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result<ResolvedAgent> {
     let profile = profile(name)?;
     let environment = context.environment;
     if name == "script" {
@@ -162,7 +146,7 @@ fn script(
     config: &Config,
     environment: &Environment,
     folder: &Path,
-) -> Result<ResolvedAgent, CliError> {
+) -> Result<ResolvedAgent> {
     let cassette = config.get(key::AGENT_SCRIPT_PATH);
     if cassette.is_empty() {
         return Err(CliError::run_failed("the agent `script` has no cassette to play")
@@ -307,7 +291,7 @@ pub(super) fn own_program(environment: &Environment) -> PathBuf {
     }
 }
 
-fn profile(name: &str) -> Result<&'static dyn Agent, CliError> {
+fn profile(name: &str) -> Result<&'static dyn Agent> {
     ralph_engine::agents::find(name).ok_or_else(|| {
         let names: Vec<&str> = ralph_engine::agents::AGENTS.iter().map(|a| a.name()).collect();
         run_failed!("there is no agent profile {name}")

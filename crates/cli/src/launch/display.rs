@@ -17,7 +17,7 @@ use ralph_ui::session_log::SessionLog;
 
 use super::notify;
 use crate::config::{Config, key};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::wiring::Context;
 
 /// A display.
@@ -51,7 +51,7 @@ pub(super) fn reporters(
     logs: &RunLogs,
     (shared, conversation): (Option<&Shared>, Option<&Conversation>),
     context: &Context<'_>,
-) -> Result<Vec<Box<dyn Reporter + Send>>, CliError> {
+) -> Result<Vec<Box<dyn Reporter + Send>>> {
     let shown = shown(config);
     let out: Box<dyn Write + Send> = match (shared, shown) {
         (Some(shared), _) => Box::new(shared.writer()),

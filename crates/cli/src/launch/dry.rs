@@ -18,7 +18,7 @@ use ralph_ui::dry_run::DryRun;
 use super::source::{missing_plan, plan_error};
 use super::{Plan, RunOptions, agent, peek_text, sandbox};
 use crate::config::key;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::wiring::Context;
 
 pub(super) fn text(
@@ -26,7 +26,7 @@ pub(super) fn text(
     options: &RunOptions,
     context: &Context<'_>,
     store: &mut dyn Store,
-) -> Result<(String, u8), CliError> {
+) -> Result<(String, u8)> {
     let seen = match &plan.plan {
         Some(file) => in_file(plan, file, store)?,
         None => in_store(plan, store)?,
@@ -116,7 +116,7 @@ enum FirstPrompt {
     Whole(String),
 }
 
-fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<PlanPreview, CliError> {
+fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<PlanPreview> {
     let counts = store.counts(&plan.scope)?;
     let next = store.ready(&plan.scope, 1)?.into_iter().next();
     let prompt = match (plan.policy.picker, &next) {
@@ -144,7 +144,7 @@ fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<PlanPreview, CliError>
     })
 }
 
-fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPreview, CliError> {
+fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPreview> {
     let by_iteration = plan.policy.by_iteration();
     let found = file.preview(store, by_iteration).map_err(|error| match error {
         ReconcileError::File(error) => plan_error(error),
@@ -226,7 +226,7 @@ fn model(plan: &Plan) -> Option<String> {
     chosen.model.map(|model| policy.tiers.name(&model).to_owned())
 }
 
-fn own_words(plan: &Plan, shape: Shape, prompt: &str) -> Result<usize, CliError> {
+fn own_words(plan: &Plan, shape: Shape, prompt: &str) -> Result<usize> {
     plan.prompting.own_words(shape, prompt).map_err(prompt_error)
 }
 

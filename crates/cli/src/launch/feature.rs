@@ -12,7 +12,7 @@ use ralph_engine::project::Project;
 use ralph_engine::prompts::{FEATURE_PLAN_TEMPLATE, FEATURE_SPEC_TEMPLATE, FEATURE_TASKS_TEMPLATE};
 use ralph_engine::run::Deliverable;
 
-use crate::error::CliError;
+use crate::error::Result;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FeatureWork {
@@ -96,7 +96,7 @@ impl FeatureWork {
         &self,
         texts: &FeatureTexts,
         store: &mut dyn Store,
-    ) -> Result<AttemptContext, CliError> {
+    ) -> Result<AttemptContext> {
         let mut known = AttemptContext::default();
         match &self.stage {
             FeatureStep::Spec(interview) => {

@@ -5,7 +5,7 @@ use ralph_engine::project::Project;
 use ralph_engine::run::run_files::{LockError, RunLogs, WorktreeLock};
 
 use crate::config::{Config, key};
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 
 /// Removes leftovers of earlier runs: half-written plans and expired logs.
 pub(super) fn tidy(plan: Option<&PlanFile>, project: &Project, config: &Config) -> Done {
@@ -21,7 +21,7 @@ pub(super) fn tidy(plan: Option<&PlanFile>, project: &Project, config: &Config) 
         .map_err(|error| CliError::file(&folder, "written", error))
 }
 
-pub(super) fn lock(project: &Project) -> Result<WorktreeLock, CliError> {
+pub(super) fn lock(project: &Project) -> Result<WorktreeLock> {
     WorktreeLock::take(&project.worktree.join(".ralph")).map_err(|error| match error {
         LockError::Held { pid } => {
             run_failed!("another run is active in this worktree (pid {pid})")

@@ -22,7 +22,7 @@ use super::{GATE_TIMEOUT, sandbox};
 use crate::commands::init::DetectedCommand;
 use crate::config::{Config, key};
 use crate::environment::Environment;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -74,7 +74,7 @@ pub(super) fn resolve(
     project: &Project,
     config: &Config,
     environment: &Environment,
-) -> Result<Vec<Notice>, CliError> {
+) -> Result<Vec<Notice>> {
     let inside = match sandbox::foreseen(config) {
         Level::None => agent::gate_environment(environment),
         _ => agent::sandboxed_environment(environment, config),
@@ -112,7 +112,7 @@ pub(crate) fn trial(
     project: &Project,
     config: &Config,
     context: &Context<'_>,
-) -> Result<GateTrial, CliError> {
+) -> Result<GateTrial> {
     let sandboxed = sandbox::of_run(project, config, &[], context)?;
     let environment = context.environment;
     let mut vcs = GitVcs::new(project.clone())?;
@@ -136,7 +136,7 @@ pub(super) fn rules(
     project: &Project,
     config: &Config,
     context: &Context<'_>,
-) -> Result<GateRules, CliError> {
+) -> Result<GateRules> {
     Ok(GateRules {
         clean: config.get(key::GATES_CLEAN),
         setup: config.get(key::GIT_WORKTREE_SETUP).to_owned(),
@@ -154,7 +154,7 @@ pub(crate) fn active_gates(
     project: &Project,
     config: &Config,
     context: &Context<'_>,
-) -> Result<Vec<ActiveGate>, CliError> {
+) -> Result<Vec<ActiveGate>> {
     let gates = config.gates().iter().map(|gate| ActiveGate {
         name: gate.name.clone(),
         command: gate.command.clone(),
@@ -176,7 +176,7 @@ pub(crate) fn active_gates(
 }
 
 /// Which ignored files a clean checkout and a new worktree get.
-pub(super) fn include(project: &Project, context: &Context<'_>) -> Result<String, CliError> {
+pub(super) fn include(project: &Project, context: &Context<'_>) -> Result<String> {
     match context.instead_of(&project.worktree, INCLUDE)? {
         Some(version) => Ok(version.text().unwrap_or_default().to_owned()),
         None => text_of(project, INCLUDE),
@@ -185,7 +185,7 @@ pub(super) fn include(project: &Project, context: &Context<'_>) -> Result<String
 
 /// The text of a file at the top of the worktree; nothing if it does not exist. A file that exists and cannot be read
 /// is an error: a session could have put anything in its place.
-pub(crate) fn text_of(project: &Project, name: &str) -> Result<String, CliError> {
+pub(crate) fn text_of(project: &Project, name: &str) -> Result<String> {
     match untrusted::read(&project.worktree, Path::new(name), untrusted::SMALL) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),

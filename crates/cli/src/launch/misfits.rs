@@ -3,15 +3,10 @@
 use ralph_core::run::{Picker, Unit};
 
 use crate::config::{Config, Key, Preset, key};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 
 /// Refuses the first setting that does not fit the preset.
-pub(super) fn refuse(
-    config: &Config,
-    preset: &Preset,
-    unit: Unit,
-    picker: Picker,
-) -> Result<(), CliError> {
+pub(super) fn refuse(config: &Config, preset: &Preset, unit: Unit, picker: Picker) -> Result<()> {
     works_in(config, preset, picker)?;
     let name = preset.name;
     if config.get(key::LOOP_COMMIT) == Some("session") && unit == Unit::Task {
@@ -37,7 +32,7 @@ pub(super) fn refuse(
     Ok(())
 }
 
-fn works_in(config: &Config, preset: &Preset, picker: Picker) -> Result<(), CliError> {
+fn works_in(config: &Config, preset: &Preset, picker: Picker) -> Result<()> {
     let (name, key) = (preset.name, key::LOOP_WORKS_IN);
     let jobs = config.get(key::LOOP_JOBS);
     match (config.get(key), preset.source) {

@@ -67,13 +67,13 @@ use ralph_ui::plain::Conversation;
 use ralph_ui::tasks::{self, Kv};
 
 use crate::config::{Config, Preset, key};
-use crate::error::{CliError, Done, with_store};
+use crate::error::{CliError, Done, Result, with_store};
 use crate::session_requests::TaskHandler;
 use crate::trust;
 use crate::wiring::Context;
 
+use agent::agent_for;
 pub(crate) use agent::{Lacking, ResolvedAgent, agent_program, of_repository_hint};
-use agent::{Role, agent_for};
 use command::{git_failed, run_error};
 pub(crate) use display::{DisplayKind, options as display_options, shown as chosen_display};
 pub(crate) use feature::{FeatureStep, FeatureWork};
@@ -220,14 +220,11 @@ fn launch_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
 
 /// The same, for a command that continues with the outcome. Its own output must not mix with the printed events of the
 /// run.
-pub(crate) fn run_to_end(
-    options: &RunOptions,
-    context: &mut Context<'_>,
-) -> Result<Outcome, CliError> {
+pub(crate) fn run_to_end(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome> {
     command::named(options, context, run_named)
 }
 
-fn run_named(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome, CliError> {
+fn run_named(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome> {
     let json = display::shown(&context.config()?) == DisplayKind::Json;
     context.out.messages_in_json(json);
     arm(context)?;
@@ -251,7 +248,7 @@ fn arm(context: &mut Context<'_>) -> Done {
 
 /// The plan of a run that works on branches; `None` for any other run, which must then not use options that only
 /// branches have.
-fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<PlanFile>, CliError> {
+fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<PlanFile>> {
     let project = context.project()?;
     let config = context.config()?;
     let plan = source::of_branches(options, &config, &project, &context.folder())?;
@@ -288,7 +285,7 @@ fn plan(
     at: &RunLocation,
     context: &mut Context<'_>,
     store: &mut dyn Store,
-) -> Result<Plan, CliError> {
+) -> Result<Plan> {
     let project = at.project.clone();
     let config = context.config()?;
     let Source { preset, plan } = match &at.lane {
@@ -305,10 +302,10 @@ fn plan(
     let call = options.interrupted.as_deref();
     let own = if at.lane.is_some() { of_lane.as_ref() } else { call };
     let resume = own.map(Interrupted::resume);
-    let role = if options.mode == Mode::Plan { Role::Plan } else { Role::Build };
+    let role = if options.mode == Mode::Plan { key::AGENT_PLAN } else { key::AGENT_BUILD };
     let agent = agent::find(agent_for(role, &config), &config, context)?;
     let verifier = match policy::verifies(options, &config, preset) {
-        true => Some(agent::find(agent_for(Role::Verify, &config), &config, context)?),
+        true => Some(agent::find(agent_for(key::AGENT_VERIFY, &config), &config, context)?),
         false => None,
     };
     let roles = (&agent, verifier.as_ref());
@@ -372,7 +369,7 @@ fn plan(
     })
 }
 
-fn start(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome, CliError> {
+fn start(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome> {
     let project = context.project()?;
     project.check_ours()?;
     project.exclude_state()?;
@@ -393,7 +390,7 @@ fn assemble(
     at: RunLocation,
     lock: WorktreeLock,
     context: &mut Context<'_>,
-) -> Result<(Setup, Vec<Box<dyn Reporter + Send>>), CliError> {
+) -> Result<(Setup, Vec<Box<dyn Reporter + Send>>)> {
     let mut store = context.store_of_run()?;
     let ready = plan(options, &at, context, store.as_mut())?;
     drop(store);
@@ -540,10 +537,9 @@ fn style(policy: &Policy, preset: &Preset) -> PromptStyle {
 }
 
 fn watch(config: &Config, preset: &Preset) -> Watch {
-    let by_preset = || crate::config::duration(preset.timeout);
     let set = config.get(key::AGENT_TIMEOUT).flatten();
     Watch {
-        timeout: set.or_else(by_preset),
+        timeout: set.or_else(|| preset.get(key::AGENT_TIMEOUT)),
         silence: config.get(key::AGENT_SILENCE),
         after_result: config.get(key::AGENT_AFTER_RESULT),
         grace: config.get(key::AGENT_GRACE).unwrap_or(Watch::default().grace),
@@ -552,7 +548,7 @@ fn watch(config: &Config, preset: &Preset) -> Watch {
 }
 
 /// The tasks of the target; an unknown target is an error.
-fn scope(target: &Target, store: &mut dyn Store) -> Result<Scope, CliError> {
+fn scope(target: &Target, store: &mut dyn Store) -> Result<Scope> {
     match target {
         Target::All => Ok(Scope::All),
         Target::Task(id) => match store.get(id) {

@@ -18,7 +18,7 @@ use ralph_engine::untrusted;
 use super::{Mode, RunLocation, RunOptions};
 use crate::config::{Config, Origin, Preset, key};
 use crate::environment::Environment;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::wiring::Context;
 
 /// The longest title of an iteration that is an idea of the user's.
@@ -32,7 +32,7 @@ pub(super) fn prompting(
     scope: &Scope,
     (preset, plan): (&Preset, Option<&PlanFile>),
     policy: &Policy,
-) -> Result<Prompting, CliError> {
+) -> Result<Prompting> {
     let project = &at.project;
     let feature = FeatureTexts::read(project, store, scope)
         .map_err(|error| CliError::run_failed(error.to_string()))?;
@@ -76,7 +76,7 @@ fn template(
     config: &Config,
     (project, context): (&Project, &Context<'_>),
     rules: &str,
-) -> Result<Template, CliError> {
+) -> Result<Template> {
     let key = if options.mode == Mode::Plan { key::PROMPTS_PLAN } else { key::PROMPTS_BUILD };
     let (path, named) = match &options.mode {
         Mode::Feature(_) => return Ok(Template::built_in(rules)),

@@ -14,13 +14,13 @@ use ralph_engine::vcs::base::{branch_named, pr_base};
 use super::lanes::Lane;
 use super::{Mode, RunOptions, Target, git_failed};
 use crate::config::{Config, Preset, key};
-use crate::error::CliError;
+use crate::error::Result;
 
 /// What to publish. ralph publishes only work on a plan; the preset `branches` opens pull requests.
 pub(super) fn wanted(options: &RunOptions, config: &Config, preset: &Preset) -> Option<Publish> {
     let auto_push = config.get(key::GIT_AUTO_PUSH);
     let set = config.get(key::GIT_AUTO_PR);
-    let auto_pr = set.unwrap_or(preset.auto_pr);
+    let auto_pr = set.unwrap_or(preset.get(key::GIT_AUTO_PR));
     let wanted = options.mode == Mode::Build && (auto_push || auto_pr);
     let watch_ms = match (auto_pr, &options.target) {
         (true, Target::All | Target::Feature(_)) => {
@@ -64,7 +64,7 @@ pub(super) fn setup(
     logs: &RunLogs,
     lane: Option<&Lane>,
     state_home: Option<&Path>,
-) -> Result<Option<PublishSetup>, CliError> {
+) -> Result<Option<PublishSetup>> {
     if policy.publish.is_none() {
         return Ok(None);
     }
@@ -94,7 +94,7 @@ pub(super) fn setup(
         retry: Retry::default(),
         watch: WatchSetup {
             authors: config.texts(key::PUBLISH_AUTHORS),
-            rounds: u32::try_from(config.get(key::PUBLISH_ROUNDS)).unwrap_or(u32::MAX),
+            rounds: super::policy::count(config.get(key::PUBLISH_ROUNDS)),
         },
     }))
 }

@@ -8,9 +8,10 @@ use ralph_engine::project::Project;
 use ralph_engine::run::state_file::{EarlierRun, Record, Request, repository_mark};
 
 use super::lanes::Lane;
+use super::policy::count;
 use super::{Mode, RunOptions, Target};
 use crate::config::{Config, Preset, key};
-use crate::error::{CliError, feature_name, task_id};
+use crate::error::{CliError, Result, feature_name, task_id};
 use crate::wiring::Context;
 
 /// Settings that are recorded as their resulting values, not as flags.
@@ -51,11 +52,7 @@ pub(crate) fn record(context: &Context<'_>, project: &Project, mode: &str) -> Re
 }
 
 /// The interrupted run of a mode in a worktree.
-fn interrupted(
-    context: &Context<'_>,
-    project: &Project,
-    mode: &str,
-) -> Result<Option<EarlierRun>, CliError> {
+fn interrupted(context: &Context<'_>, project: &Project, mode: &str) -> Result<Option<EarlierRun>> {
     // A file of another tool is ignored.
     project.check_ours()?;
     let record = record(context, project, mode);
@@ -68,7 +65,7 @@ fn interrupted(
 }
 
 /// Whether the newest interrupted run in this worktree was planning.
-pub(crate) fn was_planning(context: &Context<'_>) -> Result<bool, CliError> {
+pub(crate) fn was_planning(context: &Context<'_>) -> Result<bool> {
     let project = context.project()?;
     // The run itself reports a record that cannot be read.
     let last = |mode: &str| {
@@ -80,10 +77,7 @@ pub(crate) fn was_planning(context: &Context<'_>) -> Result<bool, CliError> {
 
 /// The options of this call, completed with those of an interrupted run. Its settings rank below the flags of the
 /// call.
-pub(super) fn take_up(
-    options: &RunOptions,
-    context: &mut Context<'_>,
-) -> Result<RunOptions, CliError> {
+pub(super) fn take_up(options: &RunOptions, context: &mut Context<'_>) -> Result<RunOptions> {
     let mut options = options.clone();
     if options.new || !matches!(options.mode, Mode::Build | Mode::Plan) {
         return Ok(options);
@@ -136,7 +130,7 @@ fn scope(
     project: &Project,
     config: &Config,
     kept: &mut Vec<String>,
-) -> Result<(), CliError> {
+) -> Result<()> {
     if options.mode == Mode::Plan {
         options.branches |= request.branches;
         if let Some(idea) = request.idea.as_ref().filter(|_| options.idea.is_none()) {
@@ -195,7 +189,7 @@ pub(super) fn of_lane(
     options: &RunOptions,
     project: &Project,
     context: &Context<'_>,
-) -> Result<Option<Interrupted>, CliError> {
+) -> Result<Option<Interrupted>> {
     if options.new {
         return Ok(None);
     }
@@ -213,8 +207,7 @@ pub(super) fn sessions(
     call: Option<&Interrupted>,
 ) -> Option<u32> {
     let used = own.map_or(0, |own| own.found.state.used());
-    let set = config.get(key::LOOP_MAX_ITERATIONS);
-    let set = set.map(|set| u32::try_from(set).unwrap_or(u32::MAX));
+    let set = config.get(key::LOOP_MAX_ITERATIONS).map(count);
     if options.once {
         return Some(used.saturating_add(1));
     }

@@ -18,7 +18,7 @@ use super::dependencies::{Dependencies, Watched};
 use super::{ResolvedAgent, agent};
 use crate::config::{Config, Key, List, key};
 use crate::environment::Environment;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -50,7 +50,7 @@ pub(super) fn foreseen(config: &Config) -> Level {
 }
 
 /// Records which packages beside the repository it names before sessions do.
-pub(super) fn watch(context: &Context<'_>) -> Result<Watched, CliError> {
+pub(super) fn watch(context: &Context<'_>) -> Result<Watched> {
     let environment = context.environment;
     Ok(Watched::begin(&context.project()?, places(environment), environment))
 }
@@ -61,7 +61,7 @@ pub(super) fn of_run(
     config: &Config,
     agents: &[&ResolvedAgent],
     context: &Context<'_>,
-) -> Result<RunSandbox, CliError> {
+) -> Result<RunSandbox> {
     if let Some(sandboxed) = &*context.sandboxed.borrow() {
         return Ok(sandboxed.clone());
     }
@@ -143,7 +143,7 @@ fn paths(
 }
 
 /// What `ralph init` prints about the sandbox.
-pub(crate) fn offer(project: &Project, context: &mut Context<'_>) -> Result<Vec<String>, CliError> {
+pub(crate) fn offer(project: &Project, context: &mut Context<'_>) -> Result<Vec<String>> {
     let config = context.config()?;
     let sandbox_config = sandbox_config(project, &config, &[], context)?;
     Ok(match sandbox::choose(wanted(&config), sandbox_config) {
@@ -183,7 +183,7 @@ pub(crate) fn sandbox_config(
     config: &Config,
     agents: &[&ResolvedAgent],
     context: &Context<'_>,
-) -> Result<SandboxConfig, CliError> {
+) -> Result<SandboxConfig> {
     let environment = context.environment;
     let paths = |key: Key<List>| paths(config, key, project, environment);
     let mut hidden = vec![project.resolve(config.get(key::LOGS_DIR))];
@@ -256,7 +256,7 @@ fn sockets(config: &Config, project: &Project, environment: &Environment) -> Vec
     config.get(key::SANDBOX_SOCKETS).into_iter().filter_map(one).collect()
 }
 
-fn network(config: &Config) -> Result<Network, CliError> {
+fn network(config: &Config) -> Result<Network> {
     let policy = match config.get(key::SANDBOX_NETWORK_POLICY) {
         "deny" => Policy::Deny,
         "allowlist" => Policy::Allowlist,

@@ -11,7 +11,7 @@ use ralph_engine::project::Project;
 
 use super::{Mode, RunOptions, Target, suggest};
 use crate::config::{Config, PRESETS, Preset, key};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
 
 /// The default name of a progress file.
@@ -33,7 +33,7 @@ pub(super) fn choose(
     project: &Project,
     folder: &Path,
     store: &mut dyn Store,
-) -> Result<Source, CliError> {
+) -> Result<Source> {
     match &options.mode {
         Mode::Build => {}
         Mode::Plan => {
@@ -84,7 +84,7 @@ fn asked<'a>(options: &RunOptions, config: &'a Config) -> &'a str {
 }
 
 /// The plan of branches; a missing file is an empty plan.
-fn branches(project: &Project) -> Result<PlanFile, CliError> {
+fn branches(project: &Project) -> Result<PlanFile> {
     let found = existing(project, &BRANCHES, Some(PlanKind::Branches))?;
     let missing = || PlanFile::new(&project.worktree, Path::new(BRANCHES[0]), PlanKind::Branches);
     Ok(found.unwrap_or_else(missing))
@@ -96,7 +96,7 @@ pub(super) fn of_branches(
     config: &Config,
     project: &Project,
     folder: &Path,
-) -> Result<Option<PlanFile>, CliError> {
+) -> Result<Option<PlanFile>> {
     if options.mode != Mode::Build {
         return Ok(None);
     }
@@ -114,16 +114,12 @@ pub(super) fn of_branches(
     }
 }
 
-pub(super) fn of_lane(plan: PlanFile) -> Result<Source, CliError> {
+pub(super) fn of_lane(plan: PlanFile) -> Result<Source> {
     Ok(Source { preset: named("branches")?, plan: Some(plan) })
 }
 
 /// Refuses parallel sessions for presets that work in one place.
-pub(super) fn check_jobs(
-    options: &RunOptions,
-    config: &Config,
-    preset: &Preset,
-) -> Result<(), CliError> {
+pub(super) fn check_jobs(options: &RunOptions, config: &Config, preset: &Preset) -> Result<()> {
     let many = config.by_flag(key::LOOP_JOBS) && config.get(key::LOOP_JOBS) > 1;
     let many = many && options.mode == Mode::Build;
     if many && !matches!(preset.name, "branches" | "dag") {
@@ -137,7 +133,7 @@ pub(super) fn check_jobs(
 }
 
 /// Refuses to work on tasks of a plan file that is gone, unless the user asks for it.
-fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Result<(), CliError> {
+fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Result<()> {
     let known = PlanFile::all_known(&project.worktree);
     if known.is_empty() {
         return Ok(());
@@ -161,7 +157,7 @@ fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Resu
 }
 
 /// Refuses a plan file that does not fit the preset.
-fn of_kind(preset: &'static Preset, found: PlanFile) -> Result<Source, CliError> {
+fn of_kind(preset: &'static Preset, found: PlanFile) -> Result<Source> {
     let kind = found.kind().as_str();
     if preset.source == kind {
         return Ok(Source { preset, plan: Some(found) });
@@ -184,7 +180,7 @@ fn of_kind(preset: &'static Preset, found: PlanFile) -> Result<Source, CliError>
 }
 
 /// The plan that was named on the command line.
-fn given(project: &Project, folder: &Path, named: &Path) -> Result<PlanFile, CliError> {
+fn given(project: &Project, folder: &Path, named: &Path) -> Result<PlanFile> {
     let path = folder.join(named);
     let inside = inside(project, &path)?;
     if path.is_dir() {
@@ -203,7 +199,7 @@ fn given(project: &Project, folder: &Path, named: &Path) -> Result<PlanFile, Cli
 }
 
 /// The path from the worktree. A plan outside of it could not be committed with the work.
-fn inside(project: &Project, path: &Path) -> Result<PathBuf, CliError> {
+fn inside(project: &Project, path: &Path) -> Result<PathBuf> {
     // If the plan itself is a link, it is not resolved; folders that do not exist are used as written.
     let real = |folder: &Path| {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -222,11 +218,7 @@ fn inside(project: &Project, path: &Path) -> Result<PathBuf, CliError> {
 }
 
 /// The first of these files that exists and is of this kind, or of any.
-fn existing(
-    project: &Project,
-    names: &[&str],
-    kind: Option<PlanKind>,
-) -> Result<Option<PlanFile>, CliError> {
+fn existing(project: &Project, names: &[&str], kind: Option<PlanKind>) -> Result<Option<PlanFile>> {
     for name in names {
         let found = PlanFile::find(&project.worktree, Path::new(name)).map_err(plan_error)?;
         if found.as_ref().is_some_and(|plan| kind.is_none_or(|kind| plan.kind() == kind)) {
@@ -237,7 +229,7 @@ fn existing(
 }
 
 /// The existing plan file, of any kind.
-fn found(project: &Project) -> Result<Option<PlanFile>, CliError> {
+fn found(project: &Project) -> Result<Option<PlanFile>> {
     let kinds = [(&BRANCHES[..], PlanKind::Branches), (&[PROGRESS], PlanKind::Progress)];
     for (names, kind) in kinds {
         let found = existing(project, names, Some(kind))?;
@@ -275,11 +267,7 @@ pub(crate) fn plan_file_done(project: &Project) -> Option<bool> {
 
 /// The file that `ralph plan` writes: the named or existing one, or else a new checklist. `ralph loop plan` writes a
 /// plan of branches.
-fn plan_to_write(
-    options: &RunOptions,
-    project: &Project,
-    folder: &Path,
-) -> Result<PlanFile, CliError> {
+fn plan_to_write(options: &RunOptions, project: &Project, folder: &Path) -> Result<PlanFile> {
     if let Some(path) = &options.plan {
         let inside = inside(project, &folder.join(path))?;
         let found = PlanFile::find(&project.worktree, &inside).map_err(plan_error)?;
@@ -304,7 +292,7 @@ pub(super) fn refuse_nothing(
     scope: &Scope,
     project: &Project,
     store: &mut dyn Store,
-) -> Result<Vec<Notice>, CliError> {
+) -> Result<Vec<Notice>> {
     if options.mode != Mode::Build {
         return Ok(vec![]);
     }
@@ -339,7 +327,7 @@ pub(super) fn refuse_nothing(
 }
 
 /// Refuses a file without tasks, with the reason; announces a text without checkboxes.
-fn refuse_empty_file(plan: &PlanFile, project: &Project) -> Result<Vec<Notice>, CliError> {
+fn refuse_empty_file(plan: &PlanFile, project: &Project) -> Result<Vec<Notice>> {
     let read = plan.read().map_err(plan_error)?;
     let Some(read) = read else { return Err(none_found(project)) };
     let name = plan.name();
@@ -395,7 +383,7 @@ pub(super) fn missing_plan(why: Option<String>) -> CliError {
     CliError::new(Exit::NoPlan, StopReason::NoPlan { why }.sentence())
 }
 
-fn named(name: &str) -> Result<&'static Preset, CliError> {
+fn named(name: &str) -> Result<&'static Preset> {
     Preset::named(name).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         usage!("there is no preset {name}")

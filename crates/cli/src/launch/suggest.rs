@@ -10,7 +10,7 @@ use ralph_engine::plan_file::{PlanFile, has_no_tasks};
 use ralph_engine::project::Project;
 use ralph_engine::untrusted;
 
-use crate::error::{CliError, quoted};
+use crate::error::{Result, quoted};
 
 /// Names of markdown plans at the top, in lower case: file systems and habits differ.
 const PLANS: [&str; 5] = ["plan.md", "fix_plan.md", "@fix_plan.md", "tasks.md", "todo.md"];
@@ -118,7 +118,7 @@ fn open_tasks(plan: &Plan) -> usize {
 }
 
 /// Refuses a list in JSON: as a plan it would be a text that every session gets.
-pub(super) fn refuse_list_of_another_tool(plan: &PlanFile) -> Result<(), CliError> {
+pub(super) fn refuse_list_of_another_tool(plan: &PlanFile) -> Result<()> {
     let name = plan.name();
     let Ok(Some(read)) = plan.read() else { return Ok(()) };
     let lower = name.to_ascii_lowercase();

@@ -12,7 +12,7 @@ use ralph_engine::vcs::{GitSandbox, Signing, signing};
 
 use super::{GATE_TIMEOUT, agent, gates, git_failed};
 use crate::config::{Config, Key, Text, key};
-use crate::error::CliError;
+use crate::error::Result;
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -43,11 +43,7 @@ pub(crate) fn folder(project: &Project, config: &Config, home: Option<&Path>) ->
 }
 
 /// Tries the key that signs commits in worktrees, before ralph creates a worktree or pays for a session.
-pub(super) fn check_key(
-    project: &Project,
-    config: &Config,
-    context: &Context<'_>,
-) -> Result<(), CliError> {
+pub(super) fn check_key(project: &Project, config: &Config, context: &Context<'_>) -> Result<()> {
     let name = config.get(key::GIT_WORKTREE_SIGNING_KEY);
     if name.is_empty() {
         return Ok(());
@@ -70,7 +66,7 @@ pub(super) fn pool(
     policy: &Policy,
     sandbox: Option<GitSandbox>,
     context: &Context<'_>,
-) -> Result<Option<WorktreePool>, CliError> {
+) -> Result<Option<WorktreePool>> {
     if !policy.integrates {
         return Ok(None);
     }
@@ -84,7 +80,7 @@ pub(super) fn earlier(
     config: &Config,
     sandbox: Option<GitSandbox>,
     context: &Context<'_>,
-) -> Result<Option<WorktreePool>, CliError> {
+) -> Result<Option<WorktreePool>> {
     let home = context.environment.home.as_deref();
     let worktrees = Worktrees::new(project, &folder(project, config, home));
     // Without a branch to merge into, their state is unknown.
@@ -100,7 +96,7 @@ fn all(
     config: &Config,
     sandbox: Option<GitSandbox>,
     context: &Context<'_>,
-) -> Result<WorktreePool, CliError> {
+) -> Result<WorktreePool> {
     let home = context.environment.home.clone();
     let folder = folder(project, config, home.as_deref());
     Ok(WorktreePool {

@@ -18,7 +18,7 @@ use ralph_engine::vcs::worktree::Worktrees;
 use super::super::init::{self, Undo};
 use super::{Cleaned, shown};
 use crate::config::key;
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::launch;
 use crate::wiring::Context;
 
@@ -70,10 +70,7 @@ impl CleanCandidate {
 }
 
 /// Everything that exists, in the order in which ralph removes it.
-pub(super) fn find(
-    project: &Project,
-    context: &mut Context<'_>,
-) -> Result<Vec<CleanCandidate>, CliError> {
+pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<CleanCandidate>> {
     let config = context.config()?;
     let worktree_folder = context.worktree_folder(project)?;
     let logs = project.resolve(config.get(key::LOGS_DIR));
@@ -200,7 +197,7 @@ pub(super) fn remove(
     project: &Project,
     found: Vec<CleanCandidate>,
     context: &mut Context<'_>,
-) -> Result<Vec<Cleaned>, CliError> {
+) -> Result<Vec<Cleaned>> {
     let folder = context.worktree_folder(project)?;
     let worktrees = Worktrees::new(project, &folder);
     let mut done = Vec::new();

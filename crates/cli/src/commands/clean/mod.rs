@@ -14,7 +14,7 @@ use ralph_ui::style::Meaning;
 use serde::Serialize;
 
 use super::init::{UNTOUCHED_GO, is_as_written};
-use crate::error::{CliError, Done, quoted};
+use crate::error::{CliError, Done, Result, quoted};
 use crate::launch;
 use crate::trust::{ask, may_ask};
 use crate::wiring::{Context, out_of_reach};
@@ -153,7 +153,7 @@ fn end(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
 
 /// Locks the worktrees, so that no run is active here and none can start meanwhile. A run in the main worktree also
 /// uses the others.
-fn no_run(project: &Project, everywhere: bool, dry: bool) -> Result<Vec<WorktreeLock>, CliError> {
+fn no_run(project: &Project, everywhere: bool, dry: bool) -> Result<Vec<WorktreeLock>> {
     let mut folders = vec![project.worktree.join(".ralph")];
     if everywhere && project.root != project.worktree {
         folders.push(project.ralph_dir());

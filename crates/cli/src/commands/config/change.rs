@@ -10,7 +10,7 @@ use ralph_engine::untrusted;
 
 use crate::commands::editor::Editor;
 use crate::config::{self, Config, Loaded, Origin, Reach, Setting, View};
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::launch;
 use crate::wiring::{Context, config_error};
 
@@ -99,7 +99,7 @@ pub(super) fn edit(which: WhichFile, context: &mut Context<'_>) -> Done {
     context.out.conclude(format!("{} is valid", file.shown.display()))
 }
 
-fn known(key: &str) -> Result<(&str, &'static Setting), CliError> {
+fn known(key: &str) -> Result<(&str, &'static Setting)> {
     config::known(key).map_err(|error| config_error(&error))
 }
 
@@ -110,7 +110,7 @@ impl ConfigFile {
         setting: Option<(&str, &Setting)>,
         which: WhichFile,
         context: &Context<'_>,
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self> {
         if context.is_inside() {
             return Err(CliError::failed("sessions and gates cannot change settings")
                 .hint("type this in another terminal"));
@@ -132,7 +132,7 @@ impl ConfigFile {
         }
     }
 
-    fn of_user(context: &Context<'_>) -> Result<Self, CliError> {
+    fn of_user(context: &Context<'_>) -> Result<Self> {
         let none =
             || CliError::failed("ralph does not know where your config file is").hint("set HOME");
         let path = context.environment.user_config.clone().ok_or_else(none)?;
@@ -142,7 +142,7 @@ impl ConfigFile {
     }
 
     /// `ralph.toml`, or the file that `--config` names instead.
-    fn of_project(project: &Project, context: &Context<'_>) -> Result<Self, CliError> {
+    fn of_project(project: &Project, context: &Context<'_>) -> Result<Self> {
         let root = &project.worktree;
         let (path, shown) = match &context.global.config {
             Some(path) => (path.clone(), path.clone()),
@@ -230,7 +230,7 @@ impl ConfigFile {
     }
 }
 
-fn text_of(path: &Path, read: std::io::Result<Vec<u8>>) -> Result<String, CliError> {
+fn text_of(path: &Path, read: std::io::Result<Vec<u8>>) -> Result<String> {
     let failed = |why: String| CliError::file(path, "read", why);
     match read {
         Ok(bytes) => String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8 text".into())),

@@ -20,7 +20,7 @@ use ralph_ui::units::brief_duration;
 
 use super::{Call, fallen_short, run};
 use crate::commands::flags::SessionArgs;
-use crate::error::{CliError, Done, quoted};
+use crate::error::{CliError, Done, Result, quoted};
 use crate::exit_codes::Exit;
 use crate::launch::{self, DisplayKind, FeatureStep, FeatureWork};
 use crate::trust::may_ask;
@@ -168,7 +168,7 @@ fn stopped(
     CliError::already_reported(exit.code())
 }
 
-pub(super) fn load(files: &FeatureFiles) -> Result<Interview, CliError> {
+pub(super) fn load(files: &FeatureFiles) -> Result<Interview> {
     let path = files.interview();
     Interview::load(&path).map_err(|error| {
         CliError::file(&path, "read", error)
@@ -198,7 +198,7 @@ fn take_in(name: &FeatureName, given: &Given<'_>, talk: &mut Interview) -> Done 
 }
 
 /// The answer; an empty one lets the agent decide.
-fn meant(answer: &str) -> Result<String, CliError> {
+fn meant(answer: &str) -> Result<String> {
     match answer.trim() {
         "" => Ok(DECIDE_YOURSELF.to_owned()),
         answer => Ok(text::long("answer", answer)?),
@@ -206,7 +206,7 @@ fn meant(answer: &str) -> Result<String, CliError> {
 }
 
 /// Asks the open question at the terminal; one of several at a time.
-fn ask(talk: &mut Interview, context: &mut Context<'_>) -> Result<Typed, CliError> {
+fn ask(talk: &mut Interview, context: &mut Context<'_>) -> Result<Typed> {
     talk.split_open();
     let (Some(number), Some(text)) = (talk.open(), talk.open_text()) else {
         return Ok(Typed::End);

@@ -22,7 +22,7 @@ use ralph_ui::plain::Conversation;
 
 use super::flags::{LimitArgs, SessionArgs, of_limits};
 use crate::config::key;
-use crate::error::{CliError, Done, feature_name, with_store};
+use crate::error::{CliError, Done, Result, feature_name, with_store};
 use crate::exit_codes::Exit;
 use crate::launch::{self, FeatureWork, Mode, RunOptions, Target};
 use crate::wiring::Context;
@@ -88,7 +88,7 @@ pub(crate) fn cmd_feature(args: &FeatureArgs, context: &mut Context<'_>) -> Done
     }
 }
 
-fn known(name: &FeatureName, store: &mut dyn Store) -> Result<Feature, CliError> {
+fn known(name: &FeatureName, store: &mut dyn Store) -> Result<Feature> {
     let found = store.features()?.into_iter().find(|feature| feature.name == *name);
     found.ok_or_else(|| {
         let unknown = Refusal::UnknownFeature { name: name.clone() };
@@ -110,7 +110,7 @@ fn run(
     call: &Call,
     session: &SessionArgs,
     context: &mut Context<'_>,
-) -> Result<Outcome, CliError> {
+) -> Result<Outcome> {
     let target = Target::Feature(work.name.clone());
     let conversation = call.conversation.clone();
     let mode = Mode::Feature(work);

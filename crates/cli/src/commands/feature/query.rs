@@ -9,7 +9,7 @@ use ralph_ui::style::Meaning;
 use ralph_ui::tasks;
 
 use super::{interview, known};
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::wiring::Context;
 
 pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
@@ -101,7 +101,7 @@ fn short(fault: &TextFault) -> &'static str {
     }
 }
 
-fn open_question(files: &FeatureFiles) -> Result<Option<String>, CliError> {
+fn open_question(files: &FeatureFiles) -> Result<Option<String>> {
     Ok(interview::load(files)?.open_text().map(str::to_owned))
 }
 

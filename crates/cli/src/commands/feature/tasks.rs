@@ -17,7 +17,7 @@ use ralph_ui::tasks;
 use super::{Call, fallen_short, known, run, texts};
 use crate::commands::flags::SessionArgs;
 use crate::commands::import::{at_line, print_sync_report};
-use crate::error::{CliError, Done, feature_name, with_store};
+use crate::error::{CliError, Done, Result, feature_name, with_store};
 use crate::exit_codes::Exit;
 use crate::launch::{FeatureStep, FeatureWork};
 use crate::trust::may_ask;
@@ -125,7 +125,7 @@ fn settle(
     context.out.conclude(format!("next: ralph run {name}"))
 }
 
-fn kept(name: &FeatureName, files: &FeatureFiles) -> Result<Proposals, CliError> {
+fn kept(name: &FeatureName, files: &FeatureFiles) -> Result<Proposals> {
     let path = files.proposed();
     let text = FeatureFiles::read(&path).map_err(|error| CliError::file(&path, "read", error))?;
     let Some(text) = text else {
@@ -136,7 +136,7 @@ fn kept(name: &FeatureName, files: &FeatureFiles) -> Result<Proposals, CliError>
 }
 
 /// The unfinished tasks of the feature that are neither proposed nor needed by a proposed task.
-fn left_out(proposals: &Proposals, store: &mut dyn Store) -> Result<Vec<Task>, CliError> {
+fn left_out(proposals: &Proposals, store: &mut dyn Store) -> Result<Vec<Task>> {
     let feature = Some(proposals.feature.clone());
     let tasks = store.list(&Filter { feature, ..Filter::default() })?;
     let mut needed: HashSet<TaskId> = proposals.needed().cloned().collect();
@@ -172,11 +172,7 @@ fn left_out(proposals: &Proposals, store: &mut dyn Store) -> Result<Vec<Task>, C
 }
 
 /// Whether to apply them: by option, by the user's answer, or because there is no terminal to ask at.
-fn agreed(
-    args: &BuildArgs,
-    report: &SyncReport,
-    context: &mut Context<'_>,
-) -> Result<Answer, CliError> {
+fn agreed(args: &BuildArgs, report: &SyncReport, context: &mut Context<'_>) -> Result<Answer> {
     if args.yes {
         return Ok(Answer::All);
     }

@@ -11,7 +11,7 @@ use ralph_engine::features::{FeatureFiles, TextFault};
 use super::{Call, fallen_short, interview, known, run};
 use crate::commands::editor::Editor;
 use crate::commands::flags::SessionArgs;
-use crate::error::{CliError, Done, feature_name, quoted, with_store};
+use crate::error::{CliError, Done, Result, feature_name, quoted, with_store};
 use crate::launch::{FeatureStep, FeatureWork};
 use crate::wiring::Context;
 
@@ -75,11 +75,7 @@ pub(super) fn cmd_create(args: &CreateArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The feature with its files, new or, if the options allow it, existing.
-fn make(
-    name: &FeatureName,
-    again: bool,
-    context: &mut Context<'_>,
-) -> Result<FeatureFiles, CliError> {
+fn make(name: &FeatureName, again: bool, context: &mut Context<'_>) -> Result<FeatureFiles> {
     let mut ids = context.ids();
     let mut store = context.store()?;
     let there = again && store.features()?.iter().any(|feature| feature.name == *name);

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 
 /// Where tools keep their list below the folder of a feature, a change or a project; the first that exists counts.
 const LISTS: [&str; 5] = ["tasks.md", "tasks/tasks.json", "tasks.json", "prd.json", "issues.jsonl"];
 
 /// The file itself, or the list in a folder, or all JSON files of a folder: Claude Code keeps one for each task.
-pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
+pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }

@@ -7,7 +7,7 @@ use ralph_ui::line::TextLine;
 use ralph_ui::style::Meaning;
 use serde_json::json;
 
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::wiring::Context;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +132,7 @@ fn remark(task: &PlanTask) -> String {
     }
 }
 
-pub(super) fn known(store: &mut dyn Store, task: &PlanTask) -> Result<Option<Task>, CliError> {
+pub(super) fn known(store: &mut dyn Store, task: &PlanTask) -> Result<Option<Task>> {
     match store.get(&task.id) {
         Ok(task) => Ok(Some(task)),
         Err(StoreError::Refused(ralph_core::task::Refusal::Unknown { .. })) => Ok(None),

@@ -25,9 +25,12 @@ type Shown = Vec<(&'static str, String, String)>;
 /// Kinds of projects whose checks depend on more than the names of files.
 const TOOLS: [fn(&Top) -> Shown; 7] = [cargo, node, deno, python, go, gradle, maven];
 
+type Row =
+    (&'static str, &'static str, &'static [&'static str], &'static str, &'static [&'static str]);
+
 /// The others: kind and command, the files that show it (the first that is there), a word in its text, and which file
 /// has to be beside it. A name that begins with a dot is an ending.
-const ROWS: [(&str, &str, &[&str], &str, &[&str]); 16] = [
+const ROWS: [Row; 16] = [
     (LINT, "mix credo", &["mix.exs"], ":credo", &[]),
     (TYPES, "mix dialyzer", &["mix.exs"], ":dialyxir", &[]),
     (FORMAT, "mix format --check-formatted", &[".formatter.exs"], "", &[]),

@@ -20,7 +20,7 @@ pub(crate) use install::{Did, Mode, Step, UNTOUCHED_GO, found_commands, install,
 pub(crate) use propose::Proposal;
 pub(crate) use undo::{Undo, apply, undo};
 
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::launch::{self, suggest};
 use crate::trust::{ask, may_ask};
 use crate::wiring::Context;
@@ -105,7 +105,7 @@ fn wants_all(
     project: &Project,
     proposal: &Proposal,
     context: &mut Context<'_>,
-) -> Result<bool, CliError> {
+) -> Result<bool> {
     if let Some(gates) = args.gates {
         return Ok(gates == Gates::All);
     }

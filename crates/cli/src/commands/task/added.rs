@@ -7,7 +7,7 @@ use ralph_engine::clock;
 use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::socket::{Adds, SessionIdentity};
 
-use crate::error::{CliError, Done, with_store};
+use crate::error::{CliError, Done, Result, with_store};
 use crate::wiring::{Context, out_of_reach};
 
 pub(super) fn carry_out(
@@ -74,7 +74,7 @@ fn keep_to_limits(new: &mut NewTask, adds: &Adds) -> Done {
 }
 
 /// The id, if no task has or had it.
-fn free(id: &TaskId, store: &mut dyn Store) -> Result<TaskId, CliError> {
+fn free(id: &TaskId, store: &mut dyn Store) -> Result<TaskId> {
     match store.get(id) {
         Ok(_) => Err(with_store(StoreError::from(Refusal::Exists { id: id.clone() }), store)),
         Err(StoreError::Refused(Refusal::Unknown { .. })) => Ok(id.clone()),

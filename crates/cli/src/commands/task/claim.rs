@@ -9,7 +9,7 @@ use ralph_engine::ports::ClaimRequest;
 use ralph_ui::tasks::{self, Kv};
 
 use super::query::scope;
-use crate::error::{CliError, Done, task_id, with_store};
+use crate::error::{CliError, Done, Result, task_id, with_store};
 use crate::status_query::merges_of;
 use crate::wiring::{Context, agent_id};
 
@@ -60,7 +60,7 @@ pub(super) fn cmd_claim_for_session(args: &ClaimArgs, context: &mut Context<'_>)
 }
 
 /// The named task, or the first ready one, where ready ones wait for a merge; `None` is any.
-fn claimable_here(args: &ClaimArgs, context: &mut Context<'_>) -> Result<Option<TaskId>, CliError> {
+fn claimable_here(args: &ClaimArgs, context: &mut Context<'_>) -> Result<Option<TaskId>> {
     let project = context.project()?;
     let mut store = context.store()?;
     let store = &mut *store;
@@ -115,7 +115,7 @@ fn claim_as(
     Ok(context.out.data(tasks::markdown_kv([kv]))?)
 }
 
-fn lease(seconds: u64) -> Result<Lease, CliError> {
+fn lease(seconds: u64) -> Result<Lease> {
     Lease::seconds(seconds)
         .ok_or_else(|| usage!("a lease must be 1 to {} seconds, not {seconds}", Lease::MAX_SECONDS))
 }
@@ -161,7 +161,7 @@ pub(super) struct DoneArgs {
 }
 
 impl DoneArgs {
-    pub(super) fn read(&self) -> Result<(TaskId, Option<String>), CliError> {
+    pub(super) fn read(&self) -> Result<(TaskId, Option<String>)> {
         Ok((task_id(&self.id)?, self.result.as_deref().map(result).transpose()?))
     }
 }
@@ -171,7 +171,7 @@ pub(super) fn cmd_done(args: &DoneArgs, context: &mut Context<'_>) -> Done {
     context.change(|store, by, now| store.done(&id, result.as_deref(), by, now))
 }
 
-fn result(text: &str) -> Result<String, CliError> {
+fn result(text: &str) -> Result<String> {
     let example = r#"write it like this: --result '{"commit":"1a2b3c4"}'"#;
     let value: serde_json::Value = serde_json::from_str(text)
         .map_err(|error| failed!("the result is not JSON: {error}").hint(example))?;
@@ -197,7 +197,7 @@ pub(super) struct FailArgs {
 }
 
 impl FailArgs {
-    pub(super) fn read(&self) -> Result<(TaskId, String, bool), CliError> {
+    pub(super) fn read(&self) -> Result<(TaskId, String, bool)> {
         let id = task_id(&self.id)?;
         // A script that has nothing to say must still be able to return its task.
         let given = self.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());

@@ -8,7 +8,7 @@ use ralph_core::text::{self, Title};
 use ralph_engine::clock;
 use ralph_engine::ports::{DeleteWhich, Filter, StoreError};
 
-use crate::error::{CliError, Done, feature_name, task_id, with_store};
+use crate::error::{CliError, Done, Result, feature_name, task_id, with_store};
 use crate::wiring::Context;
 
 /// The fields that `add` and `update` share. An empty value clears a field.
@@ -47,14 +47,14 @@ pub(super) struct FieldArgs {
 }
 
 impl FieldArgs {
-    fn patch(&self, context: &mut Context<'_>) -> Result<TaskPatch, CliError> {
+    fn patch(&self, context: &mut Context<'_>) -> Result<TaskPatch> {
         let label = |field: &'static str, value: &Option<String>| match value {
             None => Ok(None),
             Some(value) => text::label(field, value).map(Some).map_err(CliError::from),
         };
         let ids = |value: &str| {
             let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
-            parts.map(task_id).collect::<Result<Vec<TaskId>, CliError>>()
+            parts.map(task_id).collect::<Result<Vec<TaskId>>>()
         };
         Ok(TaskPatch {
             title: None,
@@ -91,10 +91,7 @@ impl FieldArgs {
     }
 }
 
-fn lines<'a>(
-    field: &'static str,
-    texts: impl Iterator<Item = &'a str>,
-) -> Result<Vec<String>, CliError> {
+fn lines<'a>(field: &'static str, texts: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
     let mut list = Vec::new();
     for one in texts {
         list.extend(text::label(field, one)?);
@@ -102,7 +99,7 @@ fn lines<'a>(
     Ok(list)
 }
 
-fn steps(json: &str) -> Result<Vec<String>, CliError> {
+fn steps(json: &str) -> Result<Vec<String>> {
     if json.trim().is_empty() {
         return Ok(vec![]);
     }
@@ -127,7 +124,7 @@ pub(super) struct AddArgs {
 }
 
 impl AddArgs {
-    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask, CliError> {
+    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask> {
         read(self.id.as_deref(), &self.title, &self.fields, context)
     }
 }
@@ -149,7 +146,7 @@ pub(super) struct CreateArgs {
 }
 
 impl CreateArgs {
-    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask, CliError> {
+    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask> {
         read(Some(&self.id), &self.title, &self.fields, context)
     }
 }
@@ -163,7 +160,7 @@ fn read(
     title: &str,
     fields: &FieldArgs,
     context: &mut Context<'_>,
-) -> Result<NewTask, CliError> {
+) -> Result<NewTask> {
     let id = id.map(task_id).transpose()?;
     Ok(NewTask { id, title: Title::new(title)?, fields: fields.patch(context)? })
 }
@@ -207,7 +204,7 @@ impl UpdateArgs {
     pub(super) fn read(
         &self,
         context: &mut Context<'_>,
-    ) -> Result<(TaskId, TaskPatch, Option<Status>), CliError> {
+    ) -> Result<(TaskId, TaskPatch, Option<Status>)> {
         let id = task_id(&self.id)?;
         let mut patch = self.fields.patch(context)?;
         patch.title = self.title.as_deref().map(Title::new).transpose()?;
@@ -229,7 +226,7 @@ pub(super) fn cmd_update(args: &UpdateArgs, context: &mut Context<'_>) -> Done {
     })
 }
 
-fn parse_status(text: &str) -> Result<Status, CliError> {
+fn parse_status(text: &str) -> Result<Status> {
     text.parse().map_err(|error: ralph_core::task::UnknownStatus| match text {
         "blocked" => CliError::usage("a task is blocked by its blockers, not by a status")
             .hint("add a blocker: ralph task block ID --by ID"),
@@ -266,7 +263,7 @@ pub(super) struct DeleteArgs {
 
 impl DeleteArgs {
     /// The named tasks; `None` for a whole group.
-    pub(super) fn named(&self) -> Result<Option<Vec<TaskId>>, CliError> {
+    pub(super) fn named(&self) -> Result<Option<Vec<TaskId>>> {
         match self.ids.is_empty() {
             true => Ok(None),
             false => self.ids.iter().map(|id| task_id(id)).collect::<Result<_, _>>().map(Some),
@@ -290,7 +287,7 @@ pub(super) fn cmd_delete(args: &DeleteArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The tasks that the options name, once the user has confirmed that it may be all of them.
-fn group(args: &DeleteArgs, context: &mut Context<'_>) -> Result<Filter, CliError> {
+fn group(args: &DeleteArgs, context: &mut Context<'_>) -> Result<Filter> {
     if args.status.is_empty() && !args.all {
         return Err(CliError::usage("--spec and --category need --status or --all")
             .hint("for example: ralph task delete --status open --category docs"));
@@ -322,7 +319,7 @@ pub(super) struct BlockArgs {
 }
 
 impl BlockArgs {
-    pub(super) fn read(&self) -> Result<(TaskId, TaskId), CliError> {
+    pub(super) fn read(&self) -> Result<(TaskId, TaskId)> {
         Ok((task_id(&self.id)?, task_id(&self.by)?))
     }
 }
@@ -344,7 +341,7 @@ pub(super) struct UnblockArgs {
 }
 
 impl UnblockArgs {
-    pub(super) fn read(&self) -> Result<(TaskId, TaskId), CliError> {
+    pub(super) fn read(&self) -> Result<(TaskId, TaskId)> {
         Ok((task_id(&self.id)?, task_id(&self.by)?))
     }
 }

@@ -5,7 +5,7 @@ use ralph_core::{TaskId, text};
 use ralph_engine::clock;
 use ralph_ui::tasks::log_line;
 
-use crate::error::{CliError, Done, task_id, with_store};
+use crate::error::{Done, Result, task_id, with_store};
 use crate::wiring::Context;
 
 /// Add a note to a task's log, or print the log
@@ -35,7 +35,7 @@ pub(super) fn cmd_log(args: &LogArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// Prints the log, or writes a note and returns it.
-pub(super) fn log(args: &LogArgs, context: &mut Context<'_>) -> Result<Option<String>, CliError> {
+pub(super) fn log(args: &LogArgs, context: &mut Context<'_>) -> Result<Option<String>> {
     let id = task_id(&args.id)?;
     let Some(note) = &args.text else {
         let mut store = context.reader()?;
@@ -56,7 +56,7 @@ pub(super) fn log(args: &LogArgs, context: &mut Context<'_>) -> Result<Option<St
 }
 
 /// A text from an argument; `-` stands for standard input.
-fn given(field: &'static str, text: &str, context: &mut Context<'_>) -> Result<String, CliError> {
+fn given(field: &'static str, text: &str, context: &mut Context<'_>) -> Result<String> {
     let text = context.argument(text)?;
     if text.trim().is_empty() {
         return Err(failed!("the {field} is empty"));
@@ -76,7 +76,7 @@ pub(super) struct AskArgs {
 }
 
 impl AskArgs {
-    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<(TaskId, String), CliError> {
+    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<(TaskId, String)> {
         Ok((task_id(&self.id)?, given("question", &self.text, context)?))
     }
 }

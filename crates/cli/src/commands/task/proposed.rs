@@ -13,7 +13,7 @@ use ralph_engine::socket::Requests;
 use super::TaskCommand;
 use super::query::{TreeArgs, tree_or_json};
 use crate::commands::import::at_line;
-use crate::error::{CliError, Done, with_store};
+use crate::error::{CliError, Done, Result, with_store};
 use crate::wiring::{Context, out_of_reach};
 
 /// Carries out a command about proposals. Returns any other.
@@ -21,7 +21,7 @@ pub(super) fn carry_out(
     command: TaskCommand,
     requests: &Requests,
     context: &mut Context<'_>,
-) -> Result<Option<TaskCommand>, CliError> {
+) -> Result<Option<TaskCommand>> {
     match command {
         TaskCommand::Add(args) => add(&args.read(context)?, requests, context),
         TaskCommand::Create(args) => add(&args.read(context)?, requests, context),
@@ -176,7 +176,7 @@ fn amend(all: &mut Proposals, id: &TaskId, patch: TaskPatch, store: &mut dyn Sto
     all.amend(id, patch).map_err(|refusal| with_store(refusal.into(), store))
 }
 
-fn deps_of(all: &Proposals, id: &TaskId, store: &mut dyn Store) -> Result<Vec<TaskId>, CliError> {
+fn deps_of(all: &Proposals, id: &TaskId, store: &mut dyn Store) -> Result<Vec<TaskId>> {
     let output =
         all.tasks().iter().find(|task| task.id == *id).and_then(|task| task.fields.deps.clone());
     Ok(match output {
@@ -185,7 +185,7 @@ fn deps_of(all: &Proposals, id: &TaskId, store: &mut dyn Store) -> Result<Vec<Ta
     })
 }
 
-fn existing(id: &TaskId, store: &mut dyn Store) -> Result<Option<Task>, CliError> {
+fn existing(id: &TaskId, store: &mut dyn Store) -> Result<Option<Task>> {
     match store.get(id) {
         Ok(task) => Ok(Some(task).filter(|task| task.status != Status::Deleted)),
         Err(StoreError::Refused(Refusal::Unknown { .. })) => Ok(None),

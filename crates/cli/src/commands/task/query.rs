@@ -8,7 +8,7 @@ use ralph_engine::clock;
 use ralph_engine::ports::{Filter, Scope, Store, StoreError};
 use ralph_ui::tasks::{self, Chain, Details, Kv};
 
-use crate::error::{CliError, Done, feature_name, task_id, with_store};
+use crate::error::{Done, Result, feature_name, task_id, with_store};
 use crate::output::Output;
 use crate::wiring::{Context, agent_id};
 
@@ -276,7 +276,7 @@ pub(super) fn cmd_ready(args: &ReadyArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The scope that `--feature` names; an unknown feature is an error.
-pub(super) fn scope(feature: Option<&str>, store: &mut dyn Store) -> Result<Scope, CliError> {
+pub(super) fn scope(feature: Option<&str>, store: &mut dyn Store) -> Result<Scope> {
     let Some(name) = feature else { return Ok(Scope::All) };
     let name = feature_name(name)?;
     if store.features()?.iter().any(|known| known.name == name) {

@@ -11,7 +11,7 @@ use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::project::Project;
 use serde::Serialize;
 
-use crate::error::{CliError, Done, task_id, with_store};
+use crate::error::{CliError, Done, Result, task_id, with_store};
 use crate::wiring::Context;
 
 /// Reopen done or failed tasks; their attempts, evidence and log stay
@@ -60,7 +60,7 @@ pub(super) fn cmd_reopen(args: &ReopenArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The argument of `--reason`, which must say something.
-pub(crate) fn given_reason(text: Option<&str>) -> Result<Option<String>, CliError> {
+pub(crate) fn given_reason(text: Option<&str>) -> Result<Option<String>> {
     match text.map(str::trim) {
         Some("") => Err(CliError::failed("the reason is empty")
             .hint("say what is wrong, or omit --reason: --reason TEXT")),
@@ -70,11 +70,7 @@ pub(crate) fn given_reason(text: Option<&str>) -> Result<Option<String>, CliErro
 }
 
 /// Reopens tasks in their plan files and in the task database, all or none.
-pub(crate) fn reopen(
-    ids: &[TaskId],
-    reason: &str,
-    context: &mut Context<'_>,
-) -> Result<Reopened, CliError> {
+pub(crate) fn reopen(ids: &[TaskId], reason: &str, context: &mut Context<'_>) -> Result<Reopened> {
     let by = context.actor()?;
     let project = context.project()?;
     let mut store = context.store()?;
@@ -124,7 +120,7 @@ fn done_parents(tasks: &[Task], store: &mut dyn Store) -> Result<Vec<TaskId>, St
 }
 
 /// Clears the checkboxes of tasks that come from plan files. Returns the files that changed.
-fn clear_boxes(tasks: &[Task], project: &Project) -> Result<Vec<String>, CliError> {
+fn clear_boxes(tasks: &[Task], project: &Project) -> Result<Vec<String>> {
     let mut by_plan: BTreeMap<&str, Vec<TaskId>> = BTreeMap::new();
     for task in tasks {
         if let Some(key) = &task.reference {

@@ -8,7 +8,7 @@ use ralph_engine::socket::client::{self, ClientError};
 use ralph_engine::socket::{Call, Reply};
 
 use super::{TaskArgs, TaskCommand};
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::wiring::Context;
 
 pub(super) fn pass_on(socket: &Path, args: &TaskArgs, context: &mut Context<'_>) -> Done {
@@ -61,7 +61,7 @@ impl TaskArgs {
 }
 
 /// The arguments after `task`. Options before it are for this process and are not passed on.
-fn words(arguments: &[OsString]) -> Result<Vec<String>, CliError> {
+fn words(arguments: &[OsString]) -> Result<Vec<String>> {
     let mut rest = arguments.iter().skip(1);
     while let Some(word) = rest.next() {
         let word = word.to_string_lossy();

@@ -14,7 +14,7 @@ use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
 
-use crate::error::{CliError, quoted};
+use crate::error::{CliError, Result, quoted};
 use crate::exit_codes::Exit;
 use crate::history;
 use crate::wiring::Context;
@@ -36,7 +36,7 @@ pub(super) struct Place {
 }
 
 /// The iterations to undo, the newest first, and the worktree whose branch has them.
-pub(super) fn choose(target: &Target, context: &mut Context<'_>) -> Result<Chosen, CliError> {
+pub(super) fn choose(target: &Target, context: &mut Context<'_>) -> Result<Chosen> {
     let all = history::all_landed(context)?;
     match target {
         Target::Iterations(many) => {
@@ -76,10 +76,7 @@ pub(super) fn choose(target: &Target, context: &mut Context<'_>) -> Result<Chose
 }
 
 /// The commits that name a task, where the journal of its run is gone.
-fn named_by_commits(
-    task: &Task,
-    context: &mut Context<'_>,
-) -> Result<Vec<LandedIteration>, CliError> {
+fn named_by_commits(task: &Task, context: &mut Context<'_>) -> Result<Vec<LandedIteration>> {
     let found = here(context)?.vcs.commits_naming(task.id.as_str())?;
     let tasks = vec![FinishedTask { id: task.id.clone(), title: task.title.to_string() }];
     let run = RunId::new("r-unknown").ok();
@@ -96,7 +93,7 @@ fn named_by_commits(
 }
 
 /// The iterations with only those commits that the branch has; those without any are left out.
-fn on_branch(all: &[LandedIteration], vcs: &GitVcs) -> Result<Vec<LandedIteration>, CliError> {
+fn on_branch(all: &[LandedIteration], vcs: &GitVcs) -> Result<Vec<LandedIteration>> {
     let recent: HashSet<String> = vcs.recent_commits()?;
     let mut found = Vec::new();
     for one in all {
@@ -118,7 +115,7 @@ fn on_branch(all: &[LandedIteration], vcs: &GitVcs) -> Result<Vec<LandedIteratio
 fn not_reverted(
     mut all: Vec<LandedIteration>,
     vcs: &GitVcs,
-) -> Result<(Vec<LandedIteration>, Vec<String>), CliError> {
+) -> Result<(Vec<LandedIteration>, Vec<String>)> {
     let Some(oldest) = all.last().and_then(|one| one.commits.first()) else {
         return Ok((all, vec![]));
     };
@@ -133,14 +130,14 @@ fn not_reverted(
     Ok((all, reverting))
 }
 
-fn here(context: &Context<'_>) -> Result<Place, CliError> {
+fn here(context: &Context<'_>) -> Result<Place> {
     let project = context.project()?;
     let vcs = GitVcs::new(project.clone())?;
     Ok(Place { project, vcs })
 }
 
 /// This worktree, the main one, and those of branches.
-fn places(context: &mut Context<'_>) -> Result<Vec<Place>, CliError> {
+fn places(context: &mut Context<'_>) -> Result<Vec<Place>> {
     let project = context.project()?;
     let mut paths: Vec<PathBuf> = vec![project.worktree.clone(), project.root.clone()];
     paths.extend(context.places(&project)?.into_iter().map(|(_, path)| path));
@@ -200,7 +197,7 @@ fn too_few(
     found: usize,
     all: &[LandedIteration],
     context: &mut Context<'_>,
-) -> Result<CliError, CliError> {
+) -> Result<CliError> {
     let failed = |why: String| CliError::new(Exit::NotEligible, why);
     if found > 0 {
         let there = count(found as u64, "iteration");

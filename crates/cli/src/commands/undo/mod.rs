@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use self::choose::{Place, Target, choose};
 use crate::commands::task::{Reopened, given_reason, reopen};
-use crate::error::{CliError, Done, quoted, task_id};
+use crate::error::{CliError, Done, Result, quoted, task_id};
 use crate::trust::{ask, may_ask};
 use crate::wiring::{Context, out_of_reach};
 
@@ -154,7 +154,7 @@ pub(crate) fn cmd_undo(args: &UndoArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-fn target(args: &UndoArgs, context: &mut Context<'_>) -> Result<Target, CliError> {
+fn target(args: &UndoArgs, context: &mut Context<'_>) -> Result<Target> {
     let number = |text: &str| text.parse::<usize>().ok();
     let target = match (&args.target, &args.task, args.iterations) {
         (_, Some(id), _) => Target::Task(task_id(id)?),
@@ -196,7 +196,7 @@ fn plans(
     tasks: &[FinishedTask],
     project: &Project,
     context: &mut Context<'_>,
-) -> Result<Vec<(PlanFile, Vec<TaskId>)>, CliError> {
+) -> Result<Vec<(PlanFile, Vec<TaskId>)>> {
     let mut store = context.reader()?;
     let mut by_key: BTreeMap<String, Vec<TaskId>> = BTreeMap::new();
     for task in tasks {
@@ -217,7 +217,7 @@ fn reopen_done(
     tasks: &[FinishedTask],
     note: &str,
     context: &mut Context<'_>,
-) -> Result<Option<Reopened>, CliError> {
+) -> Result<Option<Reopened>> {
     let mut store = context.reader()?;
     let mut is_done = |id: &TaskId| store.get(id).is_ok_and(|task| task.status == Status::Done);
     let done: Vec<TaskId> =

@@ -24,7 +24,7 @@ use super::super::worktrees::{folder, identity};
 use super::super::{RunOptions, git_failed};
 use super::remote::Remote;
 use crate::config::{Config, Preset, key};
-use crate::error::{CliError, Done, quoted};
+use crate::error::{CliError, Done, Result, quoted};
 use crate::wiring::Context;
 
 /// A call that works on branches.
@@ -79,7 +79,7 @@ impl Call {
         home: &Project,
         config: &Config,
         context: &Context<'_>,
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self> {
         let read = plan.read().map_err(plan_error)?;
         let Some(read) = read else { return Err(no_plan(plan, home)) };
         let (sections, empty) =
@@ -166,7 +166,7 @@ impl Call {
     }
 
     /// The base that a section names for its branch, which must exist.
-    fn base_named(&self, at: usize) -> Result<Option<String>, CliError> {
+    fn base_named(&self, at: usize) -> Result<Option<String>> {
         let section = &self.sections[at];
         let place = format!("{}:{}", self.plan.name(), section.line);
         match &section.base {
@@ -273,11 +273,7 @@ impl Call {
 
     /// How many tasks of a branch are done, and how many there are: from the store, or from the plan if no run has
     /// worked on it.
-    pub(super) fn tally(
-        &self,
-        number: usize,
-        context: &mut Context<'_>,
-    ) -> Result<(u64, u64), CliError> {
+    pub(super) fn tally(&self, number: usize, context: &mut Context<'_>) -> Result<(u64, u64)> {
         let section = &self.sections[number];
         let plan = self.plan.of_branch(section.name.as_str(), &self.home.worktree, "");
         let counts = context.reader()?.counts(&Scope::Plan(plan.key()))?;
@@ -393,7 +389,7 @@ fn jobs(config: &Config) -> usize {
     set.map_or(0, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX))
 }
 
-fn find(sections: &[Section], name: &str) -> Result<usize, CliError> {
+fn find(sections: &[Section], name: &str) -> Result<usize> {
     let place = sections.iter().position(|section| section.name.as_str() == name);
     place.ok_or_else(|| {
         let names: Vec<&str> = sections.iter().map(|section| section.name.as_str()).collect();

@@ -23,7 +23,7 @@ use super::super::{RunLocation, RunOptions, assemble, git_failed, lock, run_erro
 use super::call::Call;
 use super::controls::Controls;
 use super::{End, Lane, LaneEvent, Went};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -94,7 +94,7 @@ impl Call {
         shares: &Shares,
         options: &RunOptions,
         context: &mut Context<'_>,
-    ) -> Result<Option<Ready>, CliError> {
+    ) -> Result<Option<Ready>> {
         let section = &self.sections[number];
         let branch = &section.name;
         let worktrees = self.worktrees();

@@ -36,7 +36,7 @@ use ralph_ui::lanes::{LaneLine, prefixes, summary};
 
 use super::display::{self, Shared};
 use super::{DisplayKind, RunOptions, lock, tidy, worktrees};
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 use call::Call;
@@ -221,7 +221,7 @@ fn run_all(
     interrupts: &Interrupts,
     options: &RunOptions,
     context: &mut Context<'_>,
-) -> Result<Vec<End>, CliError> {
+) -> Result<Vec<End>> {
     let count = call.sections.len();
     let mut schedule = Schedule::new(call.sections.clone(), call.jobs);
     if let Some(only) = call.only {
@@ -328,7 +328,7 @@ fn spawn(number: usize, ready: make::Ready, events: &Sender<LaneEvent>) -> Done 
         .map_err(|error| run_failed!("no thread for a branch: {error}"))
 }
 
-fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>, CliError> {
+fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>> {
     let names: Vec<&str> = call.sections.iter().map(|section| section.name.as_str()).collect();
     let json = display::shown(&context.config()?) == DisplayKind::Json;
     let out: Box<dyn Write + Send> =
@@ -381,12 +381,7 @@ fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
     }
 }
 
-fn lane_line(
-    call: &Call,
-    number: usize,
-    end: &End,
-    context: &mut Context<'_>,
-) -> Result<LaneLine, CliError> {
+fn lane_line(call: &Call, number: usize, end: &End, context: &mut Context<'_>) -> Result<LaneLine> {
     let section = &call.sections[number];
     let (done, total) = call.tally(number, context)?;
     let branch = section.name.to_string();

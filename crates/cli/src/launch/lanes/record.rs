@@ -12,7 +12,7 @@ use super::super::policy::{budget, sessions_of};
 use super::super::{RunOptions, resume, sandbox};
 use super::End;
 use crate::config::{Config, Preset};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -28,7 +28,7 @@ impl CallRecord {
         home: &Project,
         config: &Config,
         context: &Context<'_>,
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self> {
         let bad_id = |error| failed!("ralph could not create an id: {error}");
         let preset = Preset::named("branches")
             .ok_or_else(|| CliError::failed("there is no preset branches"))?;
@@ -69,7 +69,7 @@ impl CallRecord {
     }
 
     /// Records that the call has ended. The next call resumes one that was cancelled or failed.
-    pub(super) fn end(mut self, ends: &[End]) -> Result<(), CliError> {
+    pub(super) fn end(mut self, ends: &[End]) -> Result<()> {
         self.state.active = false;
         self.state.finished = !ends.iter().any(|end| match end {
             End::Ran(outcome, _) => StopReason::is_interruption(&outcome.reason),
@@ -80,7 +80,7 @@ impl CallRecord {
         self.write()
     }
 
-    fn write(&self) -> Result<(), CliError> {
+    fn write(&self) -> Result<()> {
         self.state.text().and_then(|text| self.record.keep(&text)).map_err(|error| {
             let path = self.record.kept.as_ref().unwrap_or(&self.record.copy);
             run_failed!("{} cannot be written: {error}", path.display())

@@ -15,7 +15,7 @@ use ralph_engine::vcs::{Push, PushError};
 use super::super::{git_failed, publish};
 use super::call::Call;
 use crate::config::{Config, key};
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::wiring::Context;
 
 /// The known state of the remote.
@@ -110,7 +110,7 @@ impl Call {
 
     /// The revision of a base. A published branch starts at the remote's version of its base: commits that only the
     /// local one has, such as the plan's, would be part of every pull request.
-    pub(super) fn base_commit(&self, base: &str) -> Result<Option<String>, CliError> {
+    pub(super) fn base_commit(&self, base: &str) -> Result<Option<String>> {
         let pr = &self.remote.pr;
         let is_section = self.sections.iter().any(|section| section.name.as_str() == base);
         if self.remote.is_used && !is_section {
@@ -149,7 +149,7 @@ impl Call {
     }
 
     /// The last known commit of a branch on the remote.
-    fn remote_tip(&self, number: usize) -> Result<Option<String>, CliError> {
+    fn remote_tip(&self, number: usize) -> Result<Option<String>> {
         let branch = &self.sections[number].name;
         match &self.remote.tips {
             Some(tips) if number < tips.len() => Ok(tips[number].clone()),
@@ -163,10 +163,7 @@ impl Call {
 
     /// Where a branch that does not exist locally starts: at the remote's version, else at its base. A local branch
     /// that is behind the remote is fast-forwarded. Returns a sentence about it.
-    pub(super) fn continues(
-        &self,
-        number: usize,
-    ) -> Result<(Option<String>, Option<Notice>), CliError> {
+    pub(super) fn continues(&self, number: usize) -> Result<(Option<String>, Option<Notice>)> {
         let (branch, remote) = (&self.sections[number].name, &self.remote.push);
         let base = self.base_of(number);
         let Some(there) = self.remote_tip(number)? else { return Ok((base, None)) };
