@@ -358,10 +358,7 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn retry_limit(&mut self) -> Result<RetryLimit> {
-        Ok(match config::retry_limit(&self.config()?) {
-            config::Retries::AtMost(most) => RetryLimit::AtMost(most),
-            config::Retries::Unlimited => RetryLimit::Unlimited,
-        })
+        Ok(config::retry_limit(&self.config()?))
     }
 }
 
@@ -392,13 +389,14 @@ pub(crate) fn agent_id(text: &str) -> Result<AgentId> {
 }
 
 pub(crate) fn config_error(error: &config::ConfigError) -> CliError {
-    let text = error.to_string();
-    let (message, excerpt) = text.split_once('\n').unwrap_or((&text, ""));
     let failed = match error.is_usage() {
-        true => CliError::usage(message),
-        false => CliError::failed(message),
+        true => CliError::usage(error.message()),
+        false => CliError::failed(error.message()),
     };
-    let failed = if excerpt.is_empty() { failed } else { failed.excerpt(excerpt) };
+    let failed = match error.excerpt() {
+        "" => failed,
+        excerpt => failed.excerpt(excerpt),
+    };
     failed.hint("see every setting and what it means: ralph config defaults")
 }
 

@@ -76,22 +76,14 @@ pub(super) fn env_name(key: &str) -> String {
 }
 
 /// Settings and sections of earlier or later versions, and why this version does not have them.
-const WITHOUT_EFFECT: [(&str, &str); 14] = [
+const WITHOUT_EFFECT: [(&str, &str); 4] = [
     ("loop.source", "the preset decides where tasks come from"),
     ("loop.prompt", "the preset decides how the agent gets its prompt"),
     ("agent.fallback", ONE_AGENT),
-    ("agent.codex", ONE_AGENT),
-    ("agent.gemini", ONE_AGENT),
-    ("agent.opencode", ONE_AGENT),
-    ("agent.acp", ONE_AGENT),
-    ("agent.command", ONE_AGENT),
-    ("models.codex", ONE_AGENT),
-    ("models.gemini", ONE_AGENT),
-    ("models.opencode", ONE_AGENT),
-    ("models.acp", ONE_AGENT),
-    ("models.command", ONE_AGENT),
     ("serve", "this version has no web page"),
 ];
+/// The agents of such versions, which have a section in `agent` and one in `models`.
+const OTHER_AGENTS: [&str; 5] = ["codex", "gemini", "opencode", "acp", "command"];
 const ONE_AGENT: &str = "this version supports claude only";
 
 /// A warning for a name that only another version knows, which is not an error in a file.
@@ -99,7 +91,10 @@ pub(super) fn without_effect(key: &str) -> Option<String> {
     let is_meant = |name: &str| {
         key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    let (_, why) = WITHOUT_EFFECT.iter().find(|(name, _)| is_meant(name))?;
+    let is_agent =
+        |agent: &str| ["agent", "models"].iter().any(|at| is_meant(&format!("{at}.{agent}")));
+    let known = WITHOUT_EFFECT.iter().find(|(name, _)| is_meant(name)).map(|(_, why)| *why);
+    let why = known.or(OTHER_AGENTS.into_iter().any(is_agent).then_some(ONE_AGENT))?;
     Some(format!("`{}` has no effect: {why}", shown(key)))
 }
 

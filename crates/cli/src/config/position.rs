@@ -42,24 +42,15 @@ impl fmt::Display for Warning {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConfigError {
     message: String,
-    excerpt: Option<Excerpt>,
+    /// The place, the line and the carets; empty if it is not about a file.
+    excerpt: String,
     /// It is about a flag.
     usage: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Excerpt {
-    place: FilePosition,
-    /// The line, ready to print.
-    line: String,
-    /// How many columns of the terminal come before the caret.
-    before: usize,
-    carets: usize,
-}
-
 impl ConfigError {
     pub(super) fn new(message: String) -> Self {
-        Self { message, excerpt: None, usage: false }
+        Self { message, excerpt: String::new(), usage: false }
     }
 
     pub(super) fn of_flag(message: String) -> Self {
@@ -77,22 +68,20 @@ impl ConfigError {
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
+
+    pub(crate) fn excerpt(&self) -> &str {
+        &self.excerpt
+    }
 }
 
 impl std::error::Error for ConfigError {}
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        let Some(Excerpt { place, line, before, carets }) = &self.excerpt else {
-            return Ok(());
-        };
-        let number = place.line.to_string();
-        let margin = number.len();
-        write!(f, "\n{:margin$}--> {place}", "")?;
-        write!(f, "\n{:margin$} |", "")?;
-        write!(f, "\n{number} | {line}")?;
-        write!(f, "\n{:margin$} | {:before$}{:^<carets$}", "", "", "")
+        match self.excerpt.as_str() {
+            "" => f.write_str(&self.message),
+            excerpt => write!(f, "{}\n{excerpt}", self.message),
+        }
     }
 }
 
@@ -134,11 +123,13 @@ impl<'a> Source<'a> {
         let before = printed_width(&line[..start]);
         let carets = printed_width(&line[start..end]).max(1);
         let line: String = seen(line).map(printed).collect();
-        ConfigError {
-            message,
-            excerpt: Some(Excerpt { place, line: line.trim_end().to_owned(), before, carets }),
-            usage: false,
-        }
+        let number = place.line.to_string();
+        let (margin, line) = (number.len(), line.trim_end());
+        let excerpt = format!(
+            "{0:margin$}--> {place}\n{0:margin$} |\n{number} | {line}\n{0:margin$} | {0:before$}{0:^<carets$}",
+            ""
+        );
+        ConfigError { message, excerpt, usage: false }
     }
 }
 

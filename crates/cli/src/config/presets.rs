@@ -1,24 +1,13 @@
 //! The values of each preset, for settings that are "preset". A preset is a row of values and nothing else: it has no
 //! code of its own.
 
+use ralph_core::task::RetryLimit;
+
 use super::resolved::Config;
 use super::settings::key;
 use super::typed::{Key, OrPreset, Typed};
 use super::value::Lit::{Bool, List, Text, Whole};
 use super::value::{Lit, View};
-
-/// How often ralph retries a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Retries {
-    AtMost(u32),
-    Unlimited,
-}
-
-impl Default for Retries {
-    fn default() -> Self {
-        Self::AtMost(3)
-    }
-}
 
 /// The values of a preset.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -129,7 +118,7 @@ impl Preset {
 
 /// How often ralph retries a task: `loop.max_retries`, or the preset's value. `auto` counts as `dag`, which is the
 /// default preset for the task database.
-pub(crate) fn retry_limit(config: &Config) -> Retries {
+pub(crate) fn retry_limit(config: &Config) -> RetryLimit {
     let preset = || Preset::named(config.get(key::PRESET));
     let by_preset = || Some(preset()?.get(key::LOOP_MAX_RETRIES));
     config.get(key::LOOP_MAX_RETRIES).or_else(by_preset).unwrap_or_default()

@@ -1,6 +1,7 @@
 //! The table of all settings.
 
-use super::presets::Retries;
+use ralph_core::task::RetryLimit;
+
 use super::setting_kind::{Refusal, SettingKind};
 use super::typed::{Amount, Bool, Key, List, OrPreset, Size, Text, Time, Whole};
 use super::value::{Given, Lit, Value};
@@ -135,7 +136,7 @@ settings! {
     PRESET: Text = row("preset", PRESETS, Lit::Text("auto"));
 
     LOOP_MAX_ITERATIONS: OrPreset<Whole> = by_preset("loop.max_iterations", &COUNT);
-    LOOP_MAX_RETRIES: OrPreset<Retries> = by_preset("loop.max_retries", &SettingKind::CountOrUnlimited);
+    LOOP_MAX_RETRIES: OrPreset<RetryLimit> = by_preset("loop.max_retries", &SettingKind::CountOrUnlimited);
     LOOP_GIVE_UP_AFTER: Whole = row("loop.give_up_after", FROM_ONE, Lit::Whole(10));
     LOOP_MAX_CONSECUTIVE_ERRORS: OrPreset<Whole> = by_preset("loop.max_consecutive_errors", &COUNT);
     LOOP_IDLE_THRESHOLD: OrPreset<Whole> = by_preset("loop.idle_threshold", &COUNT);

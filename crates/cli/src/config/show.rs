@@ -19,7 +19,7 @@ pub(crate) fn entry_line(entry: &Entry<'_>) -> String {
 
 /// One setting as in `ralph config show --json`.
 pub(crate) fn entry_json(entry: &Entry<'_>) -> serde_json::Value {
-    located(entry.value.to_json(), &entry.origin)
+    located(json!(entry.value), &entry.origin)
 }
 
 /// All settings and gates, as text. Settings that the preset decides have its values.

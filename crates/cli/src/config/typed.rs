@@ -4,7 +4,8 @@
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use super::presets::Retries;
+use ralph_core::task::RetryLimit;
+
 use super::value::{self, View};
 
 /// The name of a setting whose value is a `T`. A name that contains `<agent>` stands for one setting per agent.
@@ -93,7 +94,7 @@ impl Typed for Size {
     }
 }
 
-impl Typed for Retries {
+impl Typed for RetryLimit {
     type Value<'a> = Self;
 
     fn read(view: View<'_>) -> Option<Self> {

@@ -49,7 +49,8 @@ impl Value {
 }
 
 /// A value to read, set or default. It displays as TOML, on one line.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(untagged)]
 pub(crate) enum View<'a> {
     Bool(bool),
     Whole(u64),
@@ -57,18 +58,6 @@ pub(crate) enum View<'a> {
     /// Text, also for paths, choices, lengths of time and sizes.
     Text(&'a str),
     List(Vec<&'a str>),
-}
-
-impl View<'_> {
-    pub(crate) fn to_json(&self) -> serde_json::Value {
-        match self {
-            Self::Bool(value) => (*value).into(),
-            Self::Whole(value) => (*value).into(),
-            Self::Amount(value) => (*value).into(),
-            Self::Text(value) => (*value).into(),
-            Self::List(items) => items.clone().into(),
-        }
-    }
 }
 
 impl View<'_> {

@@ -24,11 +24,6 @@ pub(super) fn agent_for(role: Key<Text>, config: &Config) -> &str {
 /// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(crate) struct ResolvedAgent {
-    pub(crate) program: AgentProgram,
-    pub(crate) notices: Vec<Notice>,
-}
-
 /// Variables that every session gets.
 const NAMES: [&str; 39] = [
     "PATH",
@@ -105,7 +100,11 @@ const PREFIXES: [&str; 24] = [
     "SSL_CERT_",
 ];
 
-pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result<ResolvedAgent> {
+pub(super) fn find(
+    name: &str,
+    config: &Config,
+    context: &Context<'_>,
+) -> Result<(AgentProgram, Vec<Notice>)> {
     let profile = profile(name)?;
     let environment = context.environment;
     if name == "script" {
@@ -138,7 +137,7 @@ pub(super) fn find(name: &str, config: &Config, context: &Context<'_>) -> Result
         extra_args: args.into_iter().map(str::to_owned).collect(),
         cassette: None,
     };
-    Ok(ResolvedAgent { program, notices })
+    Ok((program, notices))
 }
 
 fn script(
@@ -146,7 +145,7 @@ fn script(
     config: &Config,
     environment: &Environment,
     folder: &Path,
-) -> Result<ResolvedAgent> {
+) -> Result<(AgentProgram, Vec<Notice>)> {
     let cassette = config.get(key::AGENT_SCRIPT_PATH);
     if cassette.is_empty() {
         return Err(CliError::run_failed("the agent `script` has no cassette to play")
@@ -163,7 +162,7 @@ fn script(
         extra_args: vec![],
         cassette: Some(cassette),
     };
-    Ok(ResolvedAgent { program, notices: vec![] })
+    Ok((program, vec![]))
 }
 
 pub(crate) enum Lacking {

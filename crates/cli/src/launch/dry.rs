@@ -16,15 +16,13 @@ use ralph_engine::sandbox::Level;
 use ralph_ui::dry_run::DryRun;
 
 use super::source::{missing_plan, plan_error};
-use super::{Plan, RunOptions, agent, peek_text, sandbox};
+use super::{Plan, RunOptions, peek_text, sandbox};
 use crate::config::key;
 use crate::error::{CliError, Result};
-use crate::wiring::Context;
 
 pub(super) fn text(
     plan: &Plan,
     options: &RunOptions,
-    context: &Context<'_>,
     store: &mut dyn Store,
 ) -> Result<(String, u8)> {
     let seen = match &plan.plan {
@@ -59,11 +57,11 @@ pub(super) fn text(
         executable: plan.agent.program.executable.clone(),
         extra_args: plan.agent.program.extra_args.clone(),
         folder: plan.folder(),
-        environment: agent::environment(context.environment, &plan.config),
+        environment: plan.agent.environment.clone(),
         prompt,
         model: model(plan),
         permissions: Permissions::of_session(
-            &plan.config.texts(key::AGENT_ALLOWED_TOOLS),
+            &plan.agent.tools,
             plan.agent.program.agent.usual_tools(),
             sandbox::foreseen(&plan.config) != Level::None,
         ),
@@ -85,7 +83,7 @@ pub(super) fn text(
         total: seen.total,
         next: seen.next,
         stop: stop.map(|stop| stop.sentence()),
-        custom_prompt: plan.prompting.template.path().is_some(),
+        custom_prompt: plan.agent.prompting.template.path().is_some(),
         command: words.map(|word| shortened(&word.to_string_lossy())).collect(),
         prompt_tokens: size as u64,
         own_tokens: own.min(size) as u64,
@@ -122,13 +120,19 @@ fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<PlanPreview> {
     let prompt = match (plan.policy.picker, &next) {
         (Picker::Loop, Some(task)) => {
             let first = PromptFor { iteration: 1, ..PromptFor::default() };
-            FirstPrompt::Task(plan.prompting.prompt(store, &task.id, &first).map_err(prompt_error)?)
+            FirstPrompt::Task(
+                plan.agent.prompting.prompt(store, &task.id, &first).map_err(prompt_error)?,
+            )
         }
         (Picker::Loop, None) => FirstPrompt::Nothing,
         (Picker::Agent, _) => {
             let peek = store.peek(&plan.scope, 10, clock::now())?;
-            let offered = plan.prompting.returned(store, &peek.claimable)?;
-            FirstPrompt::Argument(pick_prompt(&peek_text(&peek), &offered, plan.prompting.budget))
+            let offered = plan.agent.prompting.returned(store, &peek.claimable)?;
+            FirstPrompt::Argument(pick_prompt(
+                &peek_text(&peek),
+                &offered,
+                plan.agent.prompting.budget,
+            ))
         }
     };
     let survey = Survey { counts, claimable: u32::from(next.is_some()), ..Survey::default() };
@@ -160,7 +164,7 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPr
     let prompt = match (by_iteration, next) {
         (true, _) => {
             let first = IterationRetry { iteration: 1, ..IterationRetry::default() };
-            FirstPrompt::Whole(plan.prompting.whole(&first).map_err(prompt_error)?)
+            FirstPrompt::Whole(plan.agent.prompting.whole(&first).map_err(prompt_error)?)
         }
         (false, None) => FirstPrompt::Nothing,
         (false, Some(index)) => {
@@ -178,12 +182,12 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPr
             let context = AttemptContext {
                 task,
                 plan_file: Some(file.name().to_owned()),
-                skills: plan.prompting.skills(),
-                learn: plan.prompting.learn,
+                skills: plan.agent.prompting.skills(),
+                learn: plan.agent.prompting.learn,
                 ..AttemptContext::default()
             };
             let first = PromptFor { iteration: 1, plan: Some(&read.text), note: None };
-            let prompt = plan.prompting.task(&context, String::new(), &first);
+            let prompt = plan.agent.prompting.task(&context, String::new(), &first);
             FirstPrompt::Task(prompt.map_err(|error| prompt_error(error.into()))?)
         }
     };
@@ -227,7 +231,7 @@ fn model(plan: &Plan) -> Option<String> {
 }
 
 fn own_words(plan: &Plan, shape: Shape, prompt: &str) -> Result<usize> {
-    plan.prompting.own_words(shape, prompt).map_err(prompt_error)
+    plan.agent.prompting.own_words(shape, prompt).map_err(prompt_error)
 }
 
 fn prompt_error(error: PromptError) -> CliError {

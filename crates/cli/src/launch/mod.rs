@@ -59,7 +59,8 @@ use ralph_engine::project::Project;
 use ralph_engine::quota::OPEN_FILES;
 use ralph_engine::run::run_files::{RunLogs, WorktreeLock};
 use ralph_engine::run::{
-    self, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup, crash,
+    self, AgentProgram, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup,
+    crash,
 };
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::{self, GitVcs};
@@ -73,7 +74,7 @@ use crate::trust;
 use crate::wiring::Context;
 
 use agent::agent_for;
-pub(crate) use agent::{Lacking, ResolvedAgent, agent_program, of_repository_hint};
+pub(crate) use agent::{Lacking, agent_program, of_repository_hint};
 use command::{git_failed, run_error};
 pub(crate) use display::{DisplayKind, options as display_options, shown as chosen_display};
 pub(crate) use feature::{FeatureStep, FeatureWork};
@@ -181,9 +182,8 @@ struct Plan {
     policy: Policy,
     resume: Option<Resume>,
     scope: Scope,
-    agent: ResolvedAgent,
-    verifier: Option<ResolvedAgent>,
-    prompting: run::Prompting,
+    agent: AgentSetup,
+    verifier: Option<AgentProgram>,
     gates: Vec<ActiveGate>,
     notices: Vec<Notice>,
 }
@@ -275,7 +275,7 @@ fn rehearse_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
     let project = context.project()?;
     let at = RunLocation { home: project.clone(), project, lane: None };
     let plan = plan(options, &at, context, store.as_mut())?;
-    let (text, code) = dry::text(&plan, options, context, store.as_mut())?;
+    let (text, code) = dry::text(&plan, options, store.as_mut())?;
     context.out.data(text)?;
     if code == 0 { Ok(()) } else { Err(CliError::already_reported(code)) }
 }
@@ -303,12 +303,15 @@ fn plan(
     let own = if at.lane.is_some() { of_lane.as_ref() } else { call };
     let resume = own.map(Interrupted::resume);
     let role = if options.mode == Mode::Plan { key::AGENT_PLAN } else { key::AGENT_BUILD };
-    let agent = agent::find(agent_for(role, &config), &config, context)?;
-    let verifier = match policy::verifies(options, &config, preset) {
-        true => Some(agent::find(agent_for(key::AGENT_VERIFY, &config), &config, context)?),
-        false => None,
-    };
-    let roles = (&agent, verifier.as_ref());
+    let (program, mut notices) = agent::find(agent_for(role, &config), &config, context)?;
+    let mut verifier = None;
+    if policy::verifies(options, &config, preset) {
+        let found = agent::find(agent_for(key::AGENT_VERIFY, &config), &config, context)?;
+        verifier = Some(found.0);
+        let is_new = |notice: &Notice| !notices.contains(notice);
+        notices.extend(found.1.into_iter().filter(is_new).collect::<Vec<_>>());
+    }
+    let roles = (&program, verifier.as_ref());
     let policy = policy::policy(options, &config, preset, roles, (own, call))?;
     let prompting = prompt::prompting(
         options,
@@ -324,12 +327,6 @@ fn plan(
         Mode::Build => active_gates(&at.home, &config, context)?,
         Mode::Plan | Mode::Prompt(_) | Mode::Feature(_) => vec![],
     };
-    let mut notices = agent.notices.clone();
-    for notice in verifier.iter().flat_map(|verifier| &verifier.notices) {
-        if !notices.contains(notice) {
-            notices.push(notice.clone());
-        }
-    }
     if gates.is_empty() && options.mode == Mode::Build {
         notices.push(match &verifier {
             None => Notice::Ungated,
@@ -344,15 +341,21 @@ fn plan(
     notices.extend(gates::resolve(&gates, &at.project, &config, context.environment)?);
     notices.extend(found);
     notices.extend(prompt::warnings(&project, &prompting));
-    if options.mode == Mode::Build && style(&policy, preset) == PromptStyle::Peek {
-        notices.extend(prompt::missing_skill(
-            &project,
-            agent.program.agent.name(),
-            context.environment,
-        ));
+    let style = style(&policy, preset);
+    if options.mode == Mode::Build && style == PromptStyle::Peek {
+        let name = program.agent.name();
+        notices.extend(prompt::missing_skill(&project, name, context.environment));
     }
     notices.extend(notify::notices(&config, context)?);
     notices.extend(context.take_replaced().into_iter().map(|text| Notice::Other { text }));
+    let agent = AgentSetup {
+        program,
+        tools: config.texts(key::AGENT_ALLOWED_TOOLS),
+        environment: agent::environment(context.environment, &config),
+        watch: watch(&config, preset),
+        style,
+        prompting,
+    };
     Ok(Plan {
         project,
         config,
@@ -363,7 +366,6 @@ fn plan(
         scope,
         agent,
         verifier,
-        prompting,
         gates,
         notices,
     })
@@ -394,7 +396,7 @@ fn assemble(
     let mut store = context.store_of_run()?;
     let ready = plan(options, &at, context, store.as_mut())?;
     drop(store);
-    let agents: Vec<_> = std::iter::once(&ready.agent).chain(&ready.verifier).collect();
+    let agents: Vec<_> = std::iter::once(&ready.agent.program).chain(&ready.verifier).collect();
     let sandboxed = sandbox::of_run(&ready.project, &ready.config, &agents, context)?;
     let folder = ready.folder();
     let hook_environment = agent::gate_environment(context.environment);
@@ -417,15 +419,15 @@ fn assemble(
     vcs.check_signing()
         .map_err(|error| git_failed(error).hint("see your keys: gpg --list-secret-keys"))?;
     let (project, config, preset) = (ready.project, ready.config, ready.preset);
-    let (agent, policy) = (ready.agent, ready.policy);
+    let policy = ready.policy;
     // Parallel runs share these files, and their starter has already cleaned up.
     if at.lane.is_none() {
         tidy(ready.plan.as_ref(), &project, &config)?;
     }
     let logs = RunLogs::create(&logs_folder, clock::now())
         .map_err(|error| CliError::file(&logs_folder, "written", error))?;
-    let earlier_sandbox = git_sandbox.clone();
-    let pool = worktrees::pool(&project, &config, &policy, git_sandbox, context)?;
+    let which = (policy.integrates, at.lane.is_none());
+    let (pool, earlier) = worktrees::pools(&project, &config, which, git_sandbox, context)?;
     let mut ids = context.ids_of(at.lane.as_ref().map_or(0, |lane| lane.number));
     let bad_id = |error| failed!("ralph could not create an id: {error}");
     let run_id = ids.run().map_err(bad_id)?;
@@ -453,7 +455,7 @@ fn assemble(
         publish,
         work: WorkSetup {
             target: prompt::target(options, ready.plan.as_ref()),
-            about: prompt::about(options, &ready.prompting),
+            about: prompt::about(options, &ready.agent.prompting),
             deliverable: match &options.mode {
                 Mode::Feature(work) => Some(work.deliverable(&project)),
                 Mode::Build | Mode::Plan | Mode::Prompt(_) => None,
@@ -462,10 +464,7 @@ fn assemble(
                 .unwrap_or(usize::MAX),
             scope: ready.scope,
             folder,
-            earlier: match (&pool, &at.lane) {
-                (None, None) => worktrees::earlier(&project, &config, earlier_sandbox, context)?,
-                _ => None,
-            },
+            earlier,
             keep_saves: KeepSaves {
                 age: config.get(key::RECOVER_KEEP),
                 size: config.get(key::RECOVER_KEEP_SIZE),
@@ -473,20 +472,13 @@ fn assemble(
             pool,
             plan: ready.plan,
         },
-        agent: AgentSetup {
-            program: agent.program,
-            tools: config.texts(key::AGENT_ALLOWED_TOOLS),
-            environment: agent::environment(context.environment, &config),
-            watch: watch(&config, preset),
-            style: style(&policy, preset),
-            prompting: ready.prompting,
-        },
+        agent: ready.agent,
         gates: GateSetup {
             specs: ready.gates.into_iter().map(ActiveGate::spec).collect(),
             rules: gates::rules(&at.home, &config, context)?,
             environment: agent::gate_environment(context.environment),
             sandboxed_environment: agent::sandboxed_environment(context.environment, &config),
-            verifier: ready.verifier.map(|verifier| verifier.program),
+            verifier: ready.verifier,
         },
         sandbox: sandboxed.sandbox,
         files: FileSetup {

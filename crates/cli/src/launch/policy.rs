@@ -7,9 +7,10 @@ use ralph_core::run::{
 };
 use ralph_core::task::RetryLimit;
 use ralph_engine::plan_file::DONE_MARKER;
+use ralph_engine::run::AgentProgram;
 
-use super::{Interrupted, Mode, ResolvedAgent, RunOptions, misfits, resume};
-use crate::config::{self, Config, Key, OrPreset, Preset, Retries, Text, Whole, key};
+use super::{Interrupted, Mode, RunOptions, misfits, resume};
+use crate::config::{self, Config, Key, OrPreset, Preset, Text, Whole, key};
 use crate::error::{CliError, Result};
 
 /// How often ralph retries a failing store or git operation.
@@ -36,7 +37,7 @@ pub(super) fn policy(
     options: &RunOptions,
     config: &Config,
     preset: &Preset,
-    (agent, verifier): (&ResolvedAgent, Option<&ResolvedAgent>),
+    (agent, verifier): (&AgentProgram, Option<&AgentProgram>),
     (own, call): (Option<&Interrupted>, Option<&Interrupted>),
 ) -> Result<Policy> {
     let limit = |by_preset| resume::sessions(options, config, by_preset, own, call);
@@ -73,7 +74,7 @@ pub(super) fn policy(
         },
         budget: resume::budget(config, budget(config), call.or(own)),
         strategy: strategy(config, preset)?,
-        tiers: tiers(config, agent.program.agent.name()),
+        tiers: tiers(config, agent.agent.name()),
         integrates,
         port_retries: PORT_RETRIES,
         unit,
@@ -100,7 +101,7 @@ pub(super) fn policy(
         always_judged: false,
         asks: false,
         verify: verifier.map(|verifier| {
-            let name = verifier.program.agent.name().to_owned();
+            let name = verifier.agent.name().to_owned();
             let model = verifier_model(config, agent, verifier);
             Box::new(Verifier { agent: name, model })
         }),
@@ -129,7 +130,7 @@ pub(super) fn policy(
         Mode::Plan => Policy {
             mode: "plan".to_owned(),
             max_sessions: limit(PLAN_SESSIONS),
-            retries: retries(config, Retries::AtMost(3)),
+            retries: retries(config, RetryLimit::AtMost(3)),
             idle: config.get(key::LOOP_IDLE_THRESHOLD).map_or(PLAN_IDLE, count),
             ends: vec![EndsWhen::Marker],
             promises: config.texts(key::COMPLETION_PLAN_PROMISES),
@@ -152,19 +153,15 @@ pub(super) fn verifies(options: &RunOptions, config: &Config, preset: &Preset) -
     options.mode == Mode::Build && set.unwrap_or_else(|| preset.get(key::LOOP_VERIFY))
 }
 
-fn verifier_model(
-    config: &Config,
-    agent: &ResolvedAgent,
-    verifier: &ResolvedAgent,
-) -> VerifierModel {
+fn verifier_model(config: &Config, agent: &AgentProgram, verifier: &AgentProgram) -> VerifierModel {
     let name = config.get(key::MODELS_VERIFY);
     // Model names of one agent mean nothing to another.
-    let same = agent.program.agent.name() == verifier.program.agent.name();
+    let same = agent.agent.name() == verifier.agent.name();
     match name {
         "" if same => VerifierModel::Same,
         "" => VerifierModel::Own,
         name => {
-            let tiers = tiers(config, verifier.program.agent.name());
+            let tiers = tiers(config, verifier.agent.name());
             VerifierModel::Named(tiers.name(&Model::named(name)).to_owned())
         }
     }
@@ -206,7 +203,7 @@ fn micro(usd: f64) -> u64 {
     if usd > 0.0 { rounded.max(1) } else { 0 }
 }
 
-fn retries(config: &Config, by_preset: Retries) -> RetryLimit {
+fn retries(config: &Config, by_preset: RetryLimit) -> RetryLimit {
     let never = |name| name == "never";
     // A number in this call overrides a rule from the settings.
     if !config.by_flag(key::LOOP_MAX_RETRIES)
@@ -214,11 +211,7 @@ fn retries(config: &Config, by_preset: Retries) -> RetryLimit {
     {
         return RetryLimit::Unlimited;
     }
-    let limit = config.get(key::LOOP_MAX_RETRIES).unwrap_or(by_preset);
-    match limit {
-        Retries::AtMost(most) => RetryLimit::AtMost(most),
-        Retries::Unlimited => RetryLimit::Unlimited,
-    }
+    config.get(key::LOOP_MAX_RETRIES).unwrap_or(by_preset)
 }
 
 fn strategy(config: &Config, preset: &Preset) -> Result<Strategy> {

@@ -8,14 +8,15 @@ use ralph_core::net::{Endpoint, Policy};
 use ralph_core::run::Notice;
 use ralph_engine::ports::{Bind, Jail};
 use ralph_engine::project::Project;
+use ralph_engine::run::AgentProgram;
 use ralph_engine::sandbox::{
     self, Caches, Home, HomeNeeds, Level, Limits, Network, Sandbox, SandboxConfig, Unavailable,
     Wanted,
 };
 use ralph_engine::vcs::GitSandbox;
 
+use super::agent;
 use super::dependencies::{Dependencies, Watched};
-use super::{ResolvedAgent, agent};
 use crate::config::{Config, Key, List, key};
 use crate::environment::Environment;
 use crate::error::{CliError, Result};
@@ -59,7 +60,7 @@ pub(super) fn watch(context: &Context<'_>) -> Result<Watched> {
 pub(super) fn of_run(
     project: &Project,
     config: &Config,
-    agents: &[&ResolvedAgent],
+    agents: &[&AgentProgram],
     context: &Context<'_>,
 ) -> Result<RunSandbox> {
     if let Some(sandboxed) = &*context.sandboxed.borrow() {
@@ -181,7 +182,7 @@ fn refused(error: Unavailable) -> CliError {
 pub(crate) fn sandbox_config(
     project: &Project,
     config: &Config,
-    agents: &[&ResolvedAgent],
+    agents: &[&AgentProgram],
     context: &Context<'_>,
 ) -> Result<SandboxConfig> {
     let environment = context.environment;
@@ -203,7 +204,7 @@ pub(crate) fn sandbox_config(
     let caches = Caches::of(&cache_home(environment, project), &project.root);
     let ralph = agent::own_program(environment);
     let mut programs: Vec<PathBuf> =
-        agents.iter().map(|agent| PathBuf::from(&agent.program.executable)).collect();
+        agents.iter().map(|agent| PathBuf::from(&agent.executable)).collect();
     programs.push(ralph.clone());
     let dependencies = Dependencies::of(project, &places(environment), environment);
     let dependencies: Vec<PathBuf> = dependencies.admitted.into_iter().collect();
@@ -235,7 +236,7 @@ pub(crate) fn sandbox_config(
             file_size: config.get(key::SANDBOX_LIMITS_FILE_SIZE),
         },
         network: network(config)?,
-        agents: agents.iter().map(|agent| agent.program.agent.state()).collect(),
+        agents: agents.iter().map(|agent| agent.agent.state()).collect(),
         project: project.clone(),
     })
 }
