@@ -53,7 +53,8 @@ pub(crate) fn cmd_loop(args: &LoopCommandArgs, context: &mut Context<'_>) -> Don
                 )
                 .hint("build the existing plan: ralph loop build"));
             }
-            plan::of_branches(args.max, &args.options, context)
+            let options = RunOptions { branches: true, ..RunOptions::default() };
+            plan::start(options, args.max, (&args.options.limits, &args.options.session), context)
         }
         LoopMode::Build => {
             let branch = args.lanes.branch.clone();

@@ -1,6 +1,6 @@
 //! `ralph recover`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ralph_core::amounts::count;
@@ -133,11 +133,7 @@ fn refused(error: RecoverError, project: &Project) -> CliError {
     }
 }
 
-fn in_the_way(
-    failed: CliError,
-    saved: &Saved,
-    obstacles: &[(std::path::PathBuf, Obstacle)],
-) -> CliError {
+fn in_the_way(failed: CliError, saved: &Saved, obstacles: &[(PathBuf, Obstacle)]) -> CliError {
     const MOST: usize = 20;
     let mut lines = String::new();
     for (path, obstacle) in obstacles.iter().take(MOST) {
@@ -175,7 +171,7 @@ fn wip_json(wip: &Wip) -> serde_json::Value {
     })
 }
 
-fn names(paths: &[std::path::PathBuf]) -> Vec<String> {
+fn names(paths: &[PathBuf]) -> Vec<String> {
     paths.iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::gates::{self, Gate};
 use super::names;
-use super::position::{ConfigError, FilePosition, Source, Warning};
+use super::position::{FilePosition, Result, Source, Warning};
 use super::settings::{Reach, Setting};
 use super::value::{Given, Value, quoted};
 
@@ -35,7 +35,7 @@ pub(super) struct Located {
 }
 
 /// Reads a file. The first error in the order of the lines is reported.
-pub(super) fn file(path: &Path, text: &str, owner: Owner) -> Result<FileValues, ConfigError> {
+pub(super) fn file(path: &Path, text: &str, owner: Owner) -> Result<FileValues> {
     let source = Source::new(path, text);
     let table = DeTable::parse(text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
@@ -171,7 +171,7 @@ fn setting_value(
     key: &str,
     setting: &Setting,
     owner: Owner,
-) -> Result<Value, ConfigError> {
+) -> Result<Value> {
     let span = leaf.value.span();
     let value = setting.read(&given(leaf.value.get_ref())).map_err(|refusal| {
         let item = refusal.item.and_then(|index| leaf.value.get_ref().get(index));

@@ -48,6 +48,8 @@ pub(crate) struct ConfigError {
     usage: bool,
 }
 
+pub(crate) type Result<T, E = ConfigError> = std::result::Result<T, E>;
+
 impl ConfigError {
     pub(super) fn new(message: String) -> Self {
         Self { message, excerpt: String::new(), usage: false }

@@ -105,12 +105,14 @@ pub(super) fn find(
     config: &Config,
     context: &Context<'_>,
 ) -> Result<(AgentProgram, Vec<Notice>)> {
-    let profile = profile(name)?;
+    let agent = profile(name)?;
     let environment = context.environment;
     if name == "script" {
-        return script(profile, config, environment, &context.folder());
+        let cassette = Some(cassette(config, &context.folder())?);
+        let executable = own_program(environment).into();
+        return Ok((AgentProgram { agent, executable, extra_args: vec![], cassette }, vec![]));
     }
-    let found = agent_program(name, profile.program(), config, environment, &context.folder());
+    let found = agent_program(name, agent.program(), config, environment, &context.folder());
     let executable = found.map_err(|lacking| {
         let failed = match lacking {
             Lacking::Missing(program) => run_failed!("the agent {program} was not found").hint(
@@ -128,41 +130,26 @@ pub(super) fn find(
     let mut known = context.odd_agents.borrow_mut();
     let notices = known
         .entry(executable.clone())
-        .or_insert_with(|| version_notice(profile, &executable, &context.folder(), environment));
-    let notices = notices.clone();
+        .or_insert_with(|| version_notice(agent, &executable, context))
+        .clone();
     let args = config.get_for(key::AGENT_ARGS, name);
-    let program = AgentProgram {
-        agent: profile,
-        executable: executable.into(),
-        extra_args: args.into_iter().map(str::to_owned).collect(),
-        cassette: None,
-    };
-    Ok((program, notices))
+    let extra_args = args.into_iter().map(str::to_owned).collect();
+    let executable = executable.into();
+    Ok((AgentProgram { agent, executable, extra_args, cassette: None }, notices))
 }
 
-fn script(
-    profile: &'static dyn Agent,
-    config: &Config,
-    environment: &Environment,
-    folder: &Path,
-) -> Result<(AgentProgram, Vec<Notice>)> {
+/// The recording that the agent `script` plays.
+fn cassette(config: &Config, folder: &Path) -> Result<PathBuf> {
     let cassette = config.get(key::AGENT_SCRIPT_PATH);
     if cassette.is_empty() {
         return Err(CliError::run_failed("the agent `script` has no cassette to play")
             .hint("name it: --set agent.script.path=FILE"));
     }
     let cassette = folder.join(cassette);
-    let cassette = cassette.canonicalize().map_err(|error| {
+    cassette.canonicalize().map_err(|error| {
         run_failed!("the cassette {} cannot be read: {error}", cassette.display())
             .hint("name another one: --set agent.script.path=FILE")
-    })?;
-    let program = AgentProgram {
-        agent: profile,
-        executable: own_program(environment).into(),
-        extra_args: vec![],
-        cassette: Some(cassette),
-    };
-    Ok((program, vec![]))
+    })
 }
 
 pub(crate) enum Lacking {
@@ -206,16 +193,11 @@ pub(crate) fn of_repository_hint(name: &str, path: &Path) -> String {
     )
 }
 
-fn version_notice(
-    profile: &dyn Agent,
-    executable: &Path,
-    folder: &Path,
-    environment: &Environment,
-) -> Vec<Notice> {
+fn version_notice(profile: &dyn Agent, executable: &Path, context: &Context<'_>) -> Vec<Notice> {
     let Some(oldest) = profile.oldest() else { return vec![] };
     let name = profile.name();
-    let variables = host().environment(&environment.all);
-    let reported = probe::run(executable, &["--version"], folder, &variables, PATIENCE);
+    let (folder, variables) = (context.folder(), host().environment(&context.environment.all));
+    let reported = probe::run(executable, &["--version"], &folder, &variables, PATIENCE);
     let version = match reported.end {
         Ended::Exited(0) => profile.version(&reported.output),
         _ => None,

@@ -91,17 +91,17 @@ pub(crate) fn cmd_clean(args: &CleanArgs, context: &mut Context<'_>) -> Done {
     }
     let project = context.project()?;
     project.check_ours()?;
-    let mut done = Vec::new();
     let _locks = no_run(&project, args.worktrees || args.everything, args.dry_run)?;
     if args.everything {
         return clean_everything(&project, args, context);
     }
-    clean_state(&project, args.dry_run, context, &mut done)?;
+    let mut done: Vec<Cleaned> =
+        clean_state(&project, args.dry_run, context)?.into_iter().collect();
     if args.worktrees {
-        clean_worktrees(&project, args.dry_run, context, &mut done)?;
+        done.extend(clean_worktrees(&project, args.dry_run, context)?);
     }
     if args.all {
-        clean_files(&project, args.dry_run, &mut done)?;
+        done.extend(clean_files(&project, args.dry_run)?);
     }
     if args.dry_run && !args.all && !args.worktrees {
         let found = everything::find(&project, context)?;
@@ -177,12 +177,7 @@ fn busy(pid: &str) -> CliError {
     failed!("a run is active (pid {pid}); nothing was removed").hint("stop it first: ralph cancel")
 }
 
-fn clean_state(
-    project: &Project,
-    dry: bool,
-    context: &Context<'_>,
-    done: &mut Vec<Cleaned>,
-) -> Done {
+fn clean_state(project: &Project, dry: bool, context: &Context<'_>) -> Result<Option<Cleaned>> {
     for mode in ["build", "plan"] {
         // The next run starts over. The output names only the readable copy.
         let record = launch::run_record(context, project, mode);
@@ -192,31 +187,27 @@ fn clean_state(
     }
     let path = project.worktree.join(".ralph").join("state.toml");
     if path.symlink_metadata().is_err() {
-        return Ok(());
+        return Ok(None);
     }
     if !dry {
         remove_file(&path)?;
         sweep_halves(&path)?;
     }
-    done.push(Cleaned::removed(".ralph/state.toml".to_owned(), dry));
-    Ok(())
+    Ok(Some(Cleaned::removed(".ralph/state.toml".to_owned(), dry)))
 }
 
 fn clean_worktrees(
     project: &Project,
     dry: bool,
     context: &mut Context<'_>,
-    done: &mut Vec<Cleaned>,
-) -> Done {
-    let folder = context.worktree_folder(project)?;
-    let worktrees = Worktrees::new(project, &folder);
-    for ours in worktrees.ours()? {
-        done.push(clean_worktree(project, &worktrees, &ours, dry));
-    }
+) -> Result<Vec<Cleaned>> {
+    let worktrees = Worktrees::new(project, &context.worktree_folder(project)?);
+    let all = worktrees.ours()?;
+    let done = all.iter().map(|ours| clean_worktree(project, &worktrees, ours, dry)).collect();
     if !dry {
         worktrees.sweep_locks();
     }
-    Ok(())
+    Ok(done)
 }
 
 fn clean_worktree(project: &Project, worktrees: &Worktrees, ours: &Ours, dry: bool) -> Cleaned {
@@ -255,8 +246,8 @@ fn clean_worktree(project: &Project, worktrees: &Worktrees, ours: &Ours, dry: bo
 }
 
 /// Removes files that are unchanged since `ralph init`, then the folders that are empty without them.
-fn clean_files(project: &Project, dry: bool, done: &mut Vec<Cleaned>) -> Done {
-    let mut gone: Vec<PathBuf> = Vec::new();
+fn clean_files(project: &Project, dry: bool) -> Result<Vec<Cleaned>> {
+    let (mut done, mut gone): (Vec<Cleaned>, Vec<PathBuf>) = (vec![], vec![]);
     for path in UNTOUCHED_GO.into_iter().filter(|path| is_as_written(project, path)) {
         let real = project.worktree.join(path);
         if !dry {
@@ -278,7 +269,7 @@ fn clean_files(project: &Project, dry: bool, done: &mut Vec<Cleaned>) -> Done {
         done.push(Cleaned::removed(shown(project, &folder) + "/", dry));
         gone.push(folder);
     }
-    Ok(())
+    Ok(done)
 }
 
 /// The folders that `ralph init` and runs create, inner ones first.

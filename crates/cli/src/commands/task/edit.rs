@@ -47,6 +47,11 @@ pub(super) struct FieldArgs {
 }
 
 impl FieldArgs {
+    fn task(&self, id: Option<&str>, title: &str, context: &mut Context<'_>) -> Result<NewTask> {
+        let id = id.map(task_id).transpose()?;
+        Ok(NewTask { id, title: Title::new(title)?, fields: self.patch(context)? })
+    }
+
     fn patch(&self, context: &mut Context<'_>) -> Result<TaskPatch> {
         let label = |field: &'static str, value: &Option<String>| match value {
             None => Ok(None),
@@ -125,7 +130,7 @@ pub(super) struct AddArgs {
 
 impl AddArgs {
     pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask> {
-        read(self.id.as_deref(), &self.title, &self.fields, context)
+        self.fields.task(self.id.as_deref(), &self.title, context)
     }
 }
 
@@ -147,22 +152,12 @@ pub(super) struct CreateArgs {
 
 impl CreateArgs {
     pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask> {
-        read(Some(&self.id), &self.title, &self.fields, context)
+        self.fields.task(Some(&self.id), &self.title, context)
     }
 }
 
 pub(super) fn cmd_create(args: &CreateArgs, context: &mut Context<'_>) -> Done {
     add(&args.read(context)?, context)
-}
-
-fn read(
-    id: Option<&str>,
-    title: &str,
-    fields: &FieldArgs,
-    context: &mut Context<'_>,
-) -> Result<NewTask> {
-    let id = id.map(task_id).transpose()?;
-    Ok(NewTask { id, title: Title::new(title)?, fields: fields.patch(context)? })
 }
 
 fn add(new: &NewTask, context: &mut Context<'_>) -> Done {

@@ -3,7 +3,6 @@
 
 use ralph_core::plan::{Proposal, Proposals, parse_sync};
 use ralph_core::task::{NewTask, Refusal, Status, Task, TaskPatch};
-use ralph_core::text::Title;
 use ralph_core::{FeatureName, TaskId};
 use ralph_engine::clock;
 use ralph_engine::ports::{Store, StoreError};
@@ -75,7 +74,11 @@ pub(super) fn carry_out(
                             let patch = TaskPatch { title: Some(line.title), ..fields };
                             amend(all, &line.id, patch, store)?;
                         }
-                        false => propose(all, line.id, line.title, fields, store)?,
+                        false => propose(
+                            all,
+                            Proposal { id: line.id, title: line.title, fields },
+                            store,
+                        )?,
                     }
                 }
                 Ok(())
@@ -102,7 +105,8 @@ fn add(new: &NewTask, requests: &Requests, context: &mut Context<'_>) -> Done {
             },
         };
         chosen = Some(id.clone());
-        propose(all, id, new.title.clone(), new.fields.clone(), store)
+        let (title, fields) = (new.title.clone(), new.fields.clone());
+        propose(all, Proposal { id, title, fields }, store)
     })?;
     chosen.map_or(Ok(()), |id| Ok(context.out.line(id)?))
 }
@@ -144,24 +148,17 @@ fn misfit(error: StoreError, store: &mut dyn Store) -> CliError {
 }
 
 /// Adds a task. If the plan already has it, it must belong to this feature; it then stays in the plan.
-fn propose(
-    all: &mut Proposals,
-    id: TaskId,
-    title: Title,
-    fields: TaskPatch,
-    store: &mut dyn Store,
-) -> Done {
-    refuse_other_feature(&fields, &all.feature)?;
-    if let Some(task) = existing(&id, store)?
+fn propose(all: &mut Proposals, new: Proposal, store: &mut dyn Store) -> Done {
+    refuse_other_feature(&new.fields, &all.feature)?;
+    if let Some(task) = existing(&new.id, store)?
         && task.feature.as_ref() != Some(&all.feature)
     {
-        return Err(with_store(Refusal::Exists { id }.into(), store));
+        return Err(with_store(Refusal::Exists { id: new.id }.into(), store));
     }
     if all.tasks().len() >= PROPOSALS {
         return Err(refused!("a session may propose {PROPOSALS} tasks"));
     }
-    let added = all.add(Proposal { id, title, fields });
-    added.map_err(|refusal| with_store(refusal.into(), store))
+    all.add(new).map_err(|refusal| with_store(refusal.into(), store))
 }
 
 /// Changes a proposal, or turns a task of the feature into one.
