@@ -5,7 +5,8 @@ use std::{fmt, io};
 
 use ralph_core::ids::IdError;
 use ralph_core::nearest::nearest;
-use ralph_core::task::Refusal;
+use ralph_core::records::Feature;
+use ralph_core::task::{Refusal, Task};
 use ralph_core::text::{TextError, printable};
 use ralph_core::{FeatureName, TaskId};
 use ralph_engine::ports::{GitError, Scope, Store, StoreError};
@@ -424,6 +425,22 @@ pub(crate) fn with_store(error: StoreError, store: &mut dyn Store) -> CliError {
         }
     }
     extra.into_iter().fold(CliError::from(error), CliError::hint)
+}
+
+/// The task with this id, if there is one.
+pub(crate) fn known_task(id: &TaskId, store: &mut dyn Store) -> Result<Option<Task>> {
+    match store.get(id) {
+        Ok(task) => Ok(Some(task)),
+        Err(StoreError::Refused(Refusal::Unknown { .. })) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The feature with this name, which must be there.
+pub(crate) fn known_feature(name: &FeatureName, store: &mut dyn Store) -> Result<Feature> {
+    let found = store.features()?.into_iter().find(|feature| feature.name == *name);
+    let unknown = || Refusal::UnknownFeature { name: name.clone() }.into();
+    found.ok_or_else(|| with_store(unknown(), store))
 }
 
 pub(crate) fn feature_name(text: &str) -> Result<FeatureName> {

@@ -149,7 +149,7 @@ impl<'a> Context<'a> {
             return Ok(config.clone());
         }
         let read = self.sources()?;
-        let loaded = Config::load(read.clone()).map_err(|error| config_error(&error))?;
+        let loaded = Config::load(read.clone())?;
         let reported = std::mem::replace(&mut self.warned, true);
         for warning in loaded.warnings.iter().filter(|_| !reported) {
             self.out.warning(warning);
@@ -388,16 +388,18 @@ pub(crate) fn agent_id(text: &str) -> Result<AgentId> {
     AgentId::new(text).map_err(|error| failed!("{text:?} is not a valid agent id: {error}"))
 }
 
-pub(crate) fn config_error(error: &config::ConfigError) -> CliError {
-    let failed = match error.is_usage() {
-        true => CliError::usage(error.message()),
-        false => CliError::failed(error.message()),
-    };
-    let failed = match error.excerpt() {
-        "" => failed,
-        excerpt => failed.excerpt(excerpt),
-    };
-    failed.hint("see every setting and what it means: ralph config defaults")
+impl From<config::ConfigError> for CliError {
+    fn from(error: config::ConfigError) -> Self {
+        let failed = match error.is_usage() {
+            true => Self::usage(error.message()),
+            false => Self::failed(error.message()),
+        };
+        let failed = match error.excerpt() {
+            "" => failed,
+            excerpt => failed.excerpt(excerpt),
+        };
+        failed.hint("see every setting and what it means: ralph config defaults")
+    }
 }
 
 /// The text of a file; `None` if it does not exist.

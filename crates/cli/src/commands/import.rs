@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ralph_core::TaskId;
 use ralph_core::plan::{FORMATS, Plan, PlanFormat, recognized};
-use ralph_core::task::{Refusal, Status, Task};
+use ralph_core::task::{Status, Task};
 use ralph_core::text::{label, printable_line};
 use ralph_engine::clock;
-use ralph_engine::ports::{Store, StoreError, SyncReport};
+use ralph_engine::ports::{Store, SyncReport};
 use ralph_engine::vcs::base::{branch_named, current_branch};
 
 use crate::config::key;
-use crate::error::{CliError, Done, Result, task_id, with_store};
+use crate::error::{CliError, Done, Result, known_task, task_id, with_store};
 use crate::wiring::Context;
 
 /// Import a plan from another tool: all of it or nothing
@@ -152,7 +152,7 @@ fn refuse_ids_of_another_list(
     let mut store = context.reader()?;
     for task in &mut plan.tasks {
         task.fields.reference = Some(source.clone());
-        let known = preview::known(&mut *store, task)?;
+        let known = known_task(&task.id, &mut *store)?;
         let is_other = |known: &Task| {
             known.status != Status::Deleted
                 && known.reference != source
@@ -198,12 +198,8 @@ fn print_branch(plan: &Plan, context: &mut Context<'_>) -> Done {
 fn still_open(dropped: &[TaskId], store: &mut dyn Store) -> Result<Vec<TaskId>> {
     let mut open = Vec::new();
     for id in dropped {
-        match store.get(id) {
-            Ok(task) if matches!(task.status, Status::Done | Status::Deleted) => {}
-            Ok(_) => open.push(id.clone()),
-            Err(StoreError::Refused(Refusal::Unknown { .. })) => {}
-            Err(error) => return Err(error.into()),
-        }
+        let is_open = |task: &Task| !matches!(task.status, Status::Done | Status::Deleted);
+        open.extend(known_task(id, store)?.filter(is_open).map(|task| task.id));
     }
     Ok(open)
 }

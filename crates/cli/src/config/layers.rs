@@ -55,6 +55,15 @@ pub(crate) struct Sources {
     pub flags: Flags,
 }
 
+impl Sources {
+    /// The files among them, in a line.
+    pub(crate) fn files(&self) -> String {
+        let read = [&self.user, &self.repo].into_iter().flatten();
+        let names: Vec<String> = read.map(|(path, _)| path.display().to_string()).collect();
+        if names.is_empty() { "no config file: defaults".to_owned() } else { names.join(", ") }
+    }
+}
+
 /// The settings from the flags of a command: `--budget 5` is `budget.usd = 5`. Later ones win.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Flags {

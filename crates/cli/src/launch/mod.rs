@@ -52,7 +52,7 @@ use ralph_core::view::Reporter;
 use ralph_core::{FeatureName, Lease, TaskId};
 use ralph_engine::clock;
 use ralph_engine::plan_file::PlanFile;
-use ralph_engine::ports::{KeepSaves, Peek, Scope, Store, StoreError};
+use ralph_engine::ports::{KeepSaves, Peek, Scope, Store};
 use ralph_engine::process::Watch;
 use ralph_engine::process::room_for_files;
 use ralph_engine::project::Project;
@@ -68,7 +68,7 @@ use ralph_ui::plain::Conversation;
 use ralph_ui::tasks::{self, Kv};
 
 use crate::config::{Config, Preset, key};
-use crate::error::{CliError, Done, Result, with_store};
+use crate::error::{CliError, Done, Result, known_feature, with_store};
 use crate::session_requests::TaskHandler;
 use crate::trust;
 use crate::wiring::Context;
@@ -547,12 +547,6 @@ fn scope(target: &Target, store: &mut dyn Store) -> Result<Scope> {
             Ok(_) => Ok(Scope::Task(id.clone())),
             Err(error) => Err(with_store(error, store)),
         },
-        Target::Feature(name) => {
-            if store.features()?.iter().any(|known| known.name == *name) {
-                return Ok(Scope::Feature(name.clone()));
-            }
-            let refusal = ralph_core::task::Refusal::UnknownFeature { name: name.clone() };
-            Err(with_store(StoreError::Refused(refusal), store))
-        }
+        Target::Feature(name) => Ok(Scope::Feature(known_feature(name, store)?.name)),
     }
 }

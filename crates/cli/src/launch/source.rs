@@ -241,9 +241,9 @@ fn found(project: &Project) -> Result<Option<PlanFile>> {
 }
 
 /// The preset that `ralph build` would use here: the one in the settings, or the one for the plan that it finds.
-pub(crate) fn preset_here(config: &Config, project: Option<&Project>) -> &'static Preset {
+pub(crate) fn preset_here(config: &Config, folder: &Path) -> &'static Preset {
     let name = match config.get(key::PRESET) {
-        "auto" => match project.and_then(|project| found(project).ok().flatten()) {
+        "auto" => match Project::find(folder).ok().and_then(|project| found(&project).ok()?) {
             Some(plan) => plan.kind().as_str(),
             None => "dag",
         },

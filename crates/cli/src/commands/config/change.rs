@@ -12,7 +12,7 @@ use crate::commands::editor::Editor;
 use crate::config::{self, Config, Loaded, Origin, Reach, Setting, View};
 use crate::error::{CliError, Done, Result};
 use crate::launch;
-use crate::wiring::{Context, config_error};
+use crate::wiring::Context;
 
 /// Which file to change.
 #[derive(Debug, Clone, Copy, Args)]
@@ -34,10 +34,9 @@ struct ConfigFile {
 }
 
 pub(super) fn get(key: &str, origin: bool, json: bool, context: &mut Context<'_>) -> Done {
-    let (key, _) = known(key)?;
+    let (key, _) = config::known(key)?;
     let config = context.config()?;
-    let project = Project::find(&context.folder()).ok();
-    let preset = launch::preset_here(&config, project.as_ref());
+    let preset = launch::preset_here(&config, &context.folder());
     let entry = config.entry_with(key.to_owned().into(), preset);
     if json {
         return Ok(context.out.json(&config::entry_json(&entry))?);
@@ -54,10 +53,10 @@ pub(super) fn get(key: &str, origin: bool, json: bool, context: &mut Context<'_>
 }
 
 pub(super) fn set(key: &str, value: &str, which: WhichFile, context: &mut Context<'_>) -> Done {
-    let (key, setting) = known(key)?;
+    let (key, setting) = config::known(key)?;
     let file = ConfigFile::of(Some((key, setting)), which, context)?;
     let (text, shown) =
-        config::set(&file.text, key, value).map_err(|error| file.refused(&error, context))?;
+        config::set(&file.text, key, value).map_err(|error| file.refused(error, context))?;
     if text != file.text {
         file.check(&text, context)?;
         file.write(&text)?;
@@ -67,11 +66,11 @@ pub(super) fn set(key: &str, value: &str, which: WhichFile, context: &mut Contex
 }
 
 pub(super) fn unset(key: &str, which: WhichFile, context: &mut Context<'_>) -> Done {
-    let (key, setting) = known(key)?;
+    let (key, setting) = config::known(key)?;
     let file = ConfigFile::of(Some((key, setting)), which, context)?;
     let path = file.shown.display().to_string();
     let Some(text) =
-        config::unset(&file.text, key).map_err(|error| file.refused(&error, context))?
+        config::unset(&file.text, key).map_err(|error| file.refused(error, context))?
     else {
         context.out.note(format!("Nothing to do: {path} does not set {key}"));
         return file.report_elsewhere(key, context);
@@ -92,15 +91,11 @@ pub(super) fn edit(which: WhichFile, context: &mut Context<'_>) -> Done {
     let file = ConfigFile::of(None, which, context)?;
     let again = format!("fix it: ralph config edit --{}", file.owner());
     let loaded =
-        file.load(&file.text, context).map_err(|error| config_error(&error).hint(again))?;
+        file.load(&file.text, context).map_err(|error| CliError::from(error).hint(again))?;
     for warning in &loaded.warnings {
         context.out.warning(warning);
     }
     context.out.conclude(format!("{} is valid", file.shown.display()))
-}
-
-fn known(key: &str) -> Result<(&str, &'static Setting)> {
-    config::known(key).map_err(|error| config_error(&error))
 }
 
 impl ConfigFile {
@@ -160,13 +155,13 @@ impl ConfigFile {
 
     /// The error for a value or a file that does not allow the change. A file that ralph cannot read is shown with the
     /// line.
-    fn refused(&self, error: &config::ConfigError, context: &Context<'_>) -> CliError {
+    fn refused(&self, error: config::ConfigError, context: &Context<'_>) -> CliError {
         if error.is_usage() {
-            return config_error(error);
+            return error.into();
         }
         let edit = format!("change the file yourself: ralph config edit --{}", self.owner());
         match self.load(&self.text, context) {
-            Err(error) => config_error(&error).hint(edit),
+            Err(error) => CliError::from(error).hint(edit),
             Ok(_) => failed!("{}: {}", self.shown.display(), error.message()).hint(edit),
         }
     }
@@ -187,7 +182,7 @@ impl ConfigFile {
 
     /// Refuses a text that ralph could not read, or of which it would ignore more than before.
     fn check(&self, text: &str, context: &Context<'_>) -> Done {
-        let after = self.load(text, context).map_err(|error| config_error(&error))?;
+        let after = self.load(text, context)?;
         let Ok(before) = self.load(&self.text, context) else { return Ok(()) };
         let is_new = |message: &String| before.warnings.iter().all(|old| old.message != *message);
         match after.warnings.into_iter().map(|warning| warning.message).find(is_new) {

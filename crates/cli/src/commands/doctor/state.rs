@@ -10,7 +10,7 @@ use crate::commands::init::{Did, Mode, Proposal, install};
 use crate::config::{Config, key};
 use crate::error::CliError;
 use crate::launch::DISK_FLOOR;
-use crate::wiring::{Context, config_error};
+use crate::wiring::Context;
 
 const MIB: u64 = 1 << 20;
 /// Below this the check warns: a session can still start, but builds are large.
@@ -24,19 +24,10 @@ pub(super) fn settings(context: &Context<'_>) -> (Check, Config) {
         Ok(sources) => sources,
         Err(error) => return (Check::error("settings", &error), Config::default()),
     };
-    let names: Vec<String> = [&sources.user, &sources.repo]
-        .into_iter()
-        .flatten()
-        .map(|(path, _)| path.display().to_string())
-        .collect();
+    let says = sources.files();
     match Config::load(sources) {
-        Err(error) => (Check::error("settings", &config_error(&error)), Config::default()),
+        Err(error) => (Check::error("settings", &error.into()), Config::default()),
         Ok(loaded) => {
-            let says = if names.is_empty() {
-                "no config file: defaults".to_owned()
-            } else {
-                names.join(", ")
-            };
             let check = match loaded.warnings.as_slice() {
                 [] => Check::ok("settings", says),
                 warnings => {

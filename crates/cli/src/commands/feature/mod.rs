@@ -13,16 +13,12 @@ mod tasks;
 mod texts;
 
 use clap::{Args, Subcommand};
-use ralph_core::FeatureName;
-use ralph_core::records::Feature;
 use ralph_core::run::{Outcome, StopReason};
-use ralph_core::task::Refusal;
-use ralph_engine::ports::Store;
 use ralph_ui::plain::Conversation;
 
 use super::flags::{LimitArgs, SessionArgs, of_limits};
 use crate::config::key;
-use crate::error::{CliError, Done, Result, feature_name, with_store};
+use crate::error::{CliError, Done, Result, feature_name};
 use crate::exit_codes::Exit;
 use crate::launch::{self, FeatureWork, Mode, RunOptions, Target};
 use crate::wiring::Context;
@@ -86,14 +82,6 @@ pub(crate) fn cmd_feature(args: &FeatureArgs, context: &mut Context<'_>) -> Done
             query::delete(&feature_name(name)?, *confirm, context)
         }
     }
-}
-
-fn known(name: &FeatureName, store: &mut dyn Store) -> Result<Feature> {
-    let found = store.features()?.into_iter().find(|feature| feature.name == *name);
-    found.ok_or_else(|| {
-        let unknown = Refusal::UnknownFeature { name: name.clone() };
-        with_store(unknown.into(), store)
-    })
 }
 
 #[derive(Debug, Default)]

@@ -8,8 +8,8 @@ use ralph_ui::columns::{Cell, table};
 use ralph_ui::style::Meaning;
 use ralph_ui::tasks;
 
-use super::{interview, known};
-use crate::error::{Done, Result};
+use super::interview;
+use crate::error::{Done, Result, known_feature};
 use crate::wiring::Context;
 
 pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
@@ -44,7 +44,7 @@ pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
 
 pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) -> Done {
     let mut store = context.reader()?;
-    let feature = known(name, &mut *store)?;
+    let feature = known_feature(name, &mut *store)?;
     let counts = store.counts(&Scope::Feature(name.clone()))?;
     let list = store.list(&Filter { feature: Some(name.clone()), ..Filter::default() })?;
     let project = context.project()?;

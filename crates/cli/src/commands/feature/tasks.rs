@@ -14,10 +14,10 @@ use ralph_engine::features::FeatureFiles;
 use ralph_engine::ports::{Filter, Store, SyncReport};
 use ralph_ui::tasks;
 
-use super::{Call, fallen_short, known, run, texts};
+use super::{Call, fallen_short, run, texts};
 use crate::commands::flags::SessionArgs;
 use crate::commands::import::{at_line, print_sync_report};
-use crate::error::{CliError, Done, Result, feature_name, with_store};
+use crate::error::{CliError, Done, Result, feature_name, known_feature, with_store};
 use crate::exit_codes::Exit;
 use crate::launch::{FeatureStep, FeatureWork};
 use crate::trust::may_ask;
@@ -53,7 +53,7 @@ pub(super) struct BuildArgs {
 
 pub(super) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
     let name = feature_name(&args.name)?;
-    known(&name, &mut *context.reader()?)?;
+    known_feature(&name, &mut *context.reader()?)?;
     let files = FeatureFiles::of(&context.project()?, &name);
     if let (true, Some(option)) = (args.apply, args.session.first_given()) {
         return Err(usage!("{option} is for a session, but --apply starts none"));

@@ -8,10 +8,10 @@ use ralph_core::run::StopReason;
 use ralph_engine::clock;
 use ralph_engine::features::{FeatureFiles, TextFault};
 
-use super::{Call, fallen_short, interview, known, run};
+use super::{Call, fallen_short, interview, run};
 use crate::commands::editor::Editor;
 use crate::commands::flags::SessionArgs;
-use crate::error::{CliError, Done, Result, feature_name, quoted, with_store};
+use crate::error::{CliError, Done, Result, feature_name, known_feature, quoted, with_store};
 use crate::launch::{FeatureStep, FeatureWork};
 use crate::wiring::Context;
 
@@ -116,7 +116,7 @@ pub(super) struct PlanArgs {
 pub(super) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
     let name = feature_name(&args.name)?;
     refuse_idle_options(&args.session, !args.edit, "the agent, not with --edit")?;
-    known(&name, &mut *context.reader()?)?;
+    known_feature(&name, &mut *context.reader()?)?;
     let files = FeatureFiles::of(&context.project()?, &name);
     let template = FeatureFiles::plan_template(&name);
     if args.edit {

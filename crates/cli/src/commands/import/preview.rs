@@ -2,12 +2,11 @@
 
 use ralph_core::plan::{Plan, PlanFormat, PlanTask};
 use ralph_core::task::{Status, Task};
-use ralph_engine::ports::{Store, StoreError};
 use ralph_ui::line::TextLine;
 use ralph_ui::style::Meaning;
 use serde_json::json;
 
-use crate::error::{Done, Result};
+use crate::error::{Done, known_task};
 use crate::wiring::Context;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +77,7 @@ pub(super) fn show(
     let mut store = context.reader()?;
     let mut fates = Vec::with_capacity(plan.tasks.len());
     for task in &plan.tasks {
-        fates.push(Fate::of(task, known(&mut *store, task)?.as_ref()));
+        fates.push(Fate::of(task, known_task(&task.id, &mut *store)?.as_ref()));
     }
     let count = |wanted: Fate| fates.iter().filter(|fate| **fate == wanted).count();
     if as_json {
@@ -129,13 +128,5 @@ fn remark(task: &PlanTask) -> String {
         _ if deps.is_empty() => String::new(),
         0 => format!("  after {}", named.join(", ")),
         more => format!("  after {} and {more} more", named.join(", ")),
-    }
-}
-
-pub(super) fn known(store: &mut dyn Store, task: &PlanTask) -> Result<Option<Task>> {
-    match store.get(&task.id) {
-        Ok(task) => Ok(Some(task)),
-        Err(StoreError::Refused(ralph_core::task::Refusal::Unknown { .. })) => Ok(None),
-        Err(error) => Err(error.into()),
     }
 }

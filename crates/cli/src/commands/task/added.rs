@@ -1,13 +1,11 @@
 //! `ralph task add` from a session: ralph adds the task to the plan at once if it is within the limits, and records
 //! the session in the log of the new task. It only adds new tasks and never changes existing ones.
 
-use ralph_core::TaskId;
 use ralph_core::task::{NewTask, Refusal};
 use ralph_engine::clock;
-use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::socket::{Adds, SessionIdentity};
 
-use crate::error::{CliError, Done, Result, with_store};
+use crate::error::{CliError, Done, known_task, with_store};
 use crate::wiring::{Context, out_of_reach};
 
 pub(super) fn carry_out(
@@ -28,7 +26,10 @@ pub(super) fn carry_out(
     let mut store = context.store()?;
     let added = identity.requests.add(|| {
         let id = match &new.id {
-            Some(id) => free(id, store.as_mut())?,
+            Some(id) if known_task(id, store.as_mut())?.is_some() => {
+                return Err(with_store(Refusal::Exists { id: id.clone() }.into(), store.as_mut()));
+            }
+            Some(id) => id.clone(),
             None => loop {
                 let id = ids.task()?;
                 if store.get(&id).is_err() {
@@ -71,13 +72,4 @@ fn keep_to_limits(new: &mut NewTask, adds: &Adds) -> Done {
         }
     }
     Ok(())
-}
-
-/// The id, if no task has or had it.
-fn free(id: &TaskId, store: &mut dyn Store) -> Result<TaskId> {
-    match store.get(id) {
-        Ok(_) => Err(with_store(StoreError::from(Refusal::Exists { id: id.clone() }), store)),
-        Err(StoreError::Refused(Refusal::Unknown { .. })) => Ok(id.clone()),
-        Err(error) => Err(error.into()),
-    }
 }

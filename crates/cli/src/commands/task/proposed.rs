@@ -12,7 +12,7 @@ use ralph_engine::socket::Requests;
 use super::TaskCommand;
 use super::query::{TreeArgs, tree_or_json};
 use crate::commands::import::at_line;
-use crate::error::{CliError, Done, Result, with_store};
+use crate::error::{CliError, Done, Result, known_task, with_store};
 use crate::wiring::{Context, out_of_reach};
 
 /// Carries out a command about proposals. Returns any other.
@@ -183,11 +183,7 @@ fn deps_of(all: &Proposals, id: &TaskId, store: &mut dyn Store) -> Result<Vec<Ta
 }
 
 fn existing(id: &TaskId, store: &mut dyn Store) -> Result<Option<Task>> {
-    match store.get(id) {
-        Ok(task) => Ok(Some(task).filter(|task| task.status != Status::Deleted)),
-        Err(StoreError::Refused(Refusal::Unknown { .. })) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+    Ok(known_task(id, store)?.filter(|task| task.status != Status::Deleted))
 }
 
 fn refuse_other_feature(fields: &TaskPatch, feature: &FeatureName) -> Done {

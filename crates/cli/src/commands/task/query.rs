@@ -3,12 +3,12 @@
 use std::collections::{HashSet, VecDeque};
 
 use clap::Args;
-use ralph_core::task::{Refusal, StatusFilter, Task};
+use ralph_core::task::{StatusFilter, Task};
 use ralph_engine::clock;
 use ralph_engine::ports::{Filter, Scope, Store, StoreError};
 use ralph_ui::tasks::{self, Chain, Details, Kv};
 
-use crate::error::{Done, Result, feature_name, task_id, with_store};
+use crate::error::{Done, Result, feature_name, known_feature, task_id, with_store};
 use crate::output::Output;
 use crate::wiring::{Context, agent_id};
 
@@ -278,11 +278,7 @@ pub(super) fn cmd_ready(args: &ReadyArgs, context: &mut Context<'_>) -> Done {
 /// The scope that `--feature` names; an unknown feature is an error.
 pub(super) fn scope(feature: Option<&str>, store: &mut dyn Store) -> Result<Scope> {
     let Some(name) = feature else { return Ok(Scope::All) };
-    let name = feature_name(name)?;
-    if store.features()?.iter().any(|known| known.name == name) {
-        return Ok(Scope::Feature(name));
-    }
-    Err(with_store(Refusal::UnknownFeature { name }.into(), store))
+    Ok(Scope::Feature(known_feature(&feature_name(name)?, store)?.name))
 }
 
 /// Show the first claimable tasks and all claimed ones, for an agent to choose from
