@@ -234,11 +234,6 @@ fn forecast_of(
 /// A command to type, and why.
 pub(crate) type NextStep = (String, Cow<'static, str>);
 
-/// What to type next, the best first, and why.
-pub(crate) fn steps(page: &StatusPage, context: &Context<'_>) -> Result<Vec<NextStep>> {
-    Ok(next(page, &context.project()?))
-}
-
 /// The last error, unless the run recovered from it.
 fn last_error(run: &RunView) -> Option<String> {
     let outcome = run.outcome.as_ref();
@@ -303,7 +298,8 @@ fn commits(project: &Project) -> Vec<CommitView> {
     String::from_utf8_lossy(&printed).lines().filter_map(line).collect()
 }
 
-fn next(page: &StatusPage, project: &Project) -> Vec<NextStep> {
+/// What to type next, the best first, and why.
+pub(crate) fn next(page: &StatusPage, project: &Project) -> Vec<NextStep> {
     let (counts, run) = (&page.counts, page.run.as_ref());
     let is_there = |name: &&str| project.worktree.join(name).exists();
     let prepared = ["ralph.toml", "PROMPT_build.md"].iter().any(is_there);

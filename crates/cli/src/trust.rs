@@ -40,11 +40,7 @@ pub(crate) struct TrustCell {
 
 /// Detects the test command of a project for the engine.
 pub(crate) fn found_command() -> FoundCommand {
-    Arc::new(|worktree: &Path| {
-        let worktree = worktree.to_owned();
-        let project = Project { root: worktree.clone(), git_dir: worktree.join(".git"), worktree };
-        found_commands(&project).into_iter().next().map(|found| found.command)
-    })
+    Arc::new(|worktree: &Path| Some(found_commands(worktree).into_iter().next()?.command))
 }
 
 impl Context<'_> {
@@ -138,7 +134,7 @@ impl Context<'_> {
                 .text()
                 .map(|text| DetectedCommand { command: text.to_owned(), from }));
         }
-        Ok(found_commands(project).into_iter().next())
+        Ok(found_commands(&project.worktree).into_iter().next())
     }
 
     /// Whether the files of the repository may decide. `decides` whether there are any.

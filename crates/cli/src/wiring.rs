@@ -45,13 +45,8 @@ pub(crate) struct Context<'a> {
     /// The sandbox of a run, tried once for all of its branches.
     pub(crate) sandboxed: RefCell<Option<launch::RunSandbox>>,
     /// Set if the command runs on behalf of a session: which one, and its input.
-    for_session: Option<ForSession>,
+    for_session: Option<(Actor, String)>,
     pub(crate) trust: TrustCell,
-}
-
-struct ForSession {
-    actor: Actor,
-    stdin: String,
 }
 
 impl<'a> Context<'a> {
@@ -84,13 +79,13 @@ impl<'a> Context<'a> {
         global: &'a GlobalArgs,
         out: Output,
         (project, config): (Project, Config),
-        (actor, stdin): (Actor, String),
+        caller: (Actor, String),
     ) -> Self {
         Self {
             project: project.into(),
             config: config.into(),
             warned: true,
-            for_session: Some(ForSession { actor, stdin }),
+            for_session: Some(caller),
             ..Self::with_output(environment, global, out)
         }
     }
@@ -105,7 +100,7 @@ impl<'a> Context<'a> {
 
     pub(crate) fn read_stdin(&mut self) -> Result<String> {
         match &mut self.for_session {
-            Some(for_session) => Ok(std::mem::take(&mut for_session.stdin)),
+            Some((_, stdin)) => Ok(std::mem::take(stdin)),
             None => Ok(io::read_to_string(io::stdin())?),
         }
     }
@@ -336,8 +331,8 @@ impl<'a> Context<'a> {
 
     /// Who acts: the agent that the environment names, or the user at the terminal.
     pub(crate) fn actor(&self) -> Result<Actor> {
-        if let Some(for_session) = &self.for_session {
-            return Ok(for_session.actor.clone());
+        if let Some((actor, _)) = &self.for_session {
+            return Ok(actor.clone());
         }
         match self.environment.get("RALPH_AGENT_ID") {
             Some(text) => Ok(Actor::Agent(agent_id(text)?, None)),

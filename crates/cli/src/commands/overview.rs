@@ -23,7 +23,7 @@ pub(crate) fn cmd_overview(context: &mut Context<'_>) -> Done {
     for line in page.brief(context.out.style) {
         context.out.line(line)?;
     }
-    let mut steps = status_query::steps(&page, context)?;
+    let mut steps = status_query::next(&page, &context.project()?);
     if nothing_yet && page.counts.total() == 0 {
         steps.push(("ralph demo".to_owned(), "see ralph at work first".into()));
     }

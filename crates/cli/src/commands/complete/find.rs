@@ -30,15 +30,11 @@ type Found = (String, String);
 
 #[derive(Debug)]
 pub(super) struct Finder {
-    environment: Environment,
-    words: Vec<OsString>,
+    pub(super) environment: Environment,
+    pub(super) words: Vec<OsString>,
 }
 
 impl Finder {
-    pub(super) fn new(environment: &Environment, words: Vec<OsString>) -> Self {
-        Self { environment: environment.clone(), words }
-    }
-
     /// The values that begin with what was typed.
     pub(super) fn find(&self, values: Values, typed: &OsStr) -> Vec<CompletionCandidate> {
         // The engine also asks where the user types an option, and no value begins with a dash.

@@ -64,9 +64,9 @@ impl Demo<'_, '_> {
             "This is a throw-away repository with two gates: a test, and a check that the README \
              mentions every option. There are three tasks, each waiting for the one before:",
         )?;
-        for task in story::TASKS {
-            let mut call = vec!["task", "add", task.title, "--id", task.id];
-            if let Some(dep) = task.after {
+        for (id, title, after) in story::TASKS {
+            let mut call = vec!["task", "add", title, "--id", id];
+            if let Some(dep) = after {
                 call.extend(["--deps", dep]);
             }
             self.run(&call)?;

@@ -7,16 +7,11 @@ use serde_json::{Value, json};
 
 use crate::error::{CliError, Done};
 
-pub(super) struct Planned {
-    pub(super) id: &'static str,
-    pub(super) title: &'static str,
-    pub(super) after: Option<&'static str>,
-}
-
-pub(super) const TASKS: [Planned; 3] = [
-    Planned { id: "greet", title: "Greet the user by name", after: None },
-    Planned { id: "loud", title: "Add an option --loud", after: Some("greet") },
-    Planned { id: "usage", title: "Without a name, print usage and fail", after: Some("loud") },
+/// The plan: ids, titles, and the task that each waits for.
+pub(super) const TASKS: [(&str, &str, Option<&str>); 3] = [
+    ("greet", "Greet the user by name", None),
+    ("loud", "Add an option --loud", Some("greet")),
+    ("usage", "Without a name, print usage and fail", Some("loud")),
 ];
 
 /// The task whose first attempt a gate rejects.

@@ -26,12 +26,6 @@ use crate::launch::{self, DisplayKind, FeatureStep, FeatureWork};
 use crate::trust::may_ask;
 use crate::wiring::Context;
 
-pub(super) struct Given<'a> {
-    /// What the user wants; may be empty.
-    pub(super) idea: &'a str,
-    pub(super) answer: Option<&'a str>,
-}
-
 #[derive(Debug, Default)]
 struct Totals {
     usage: Usage,
@@ -61,12 +55,12 @@ impl Totals {
 pub(super) fn hold(
     name: &FeatureName,
     files: &FeatureFiles,
-    given: &Given<'_>,
+    (idea, answer): (&str, Option<&str>),
     session: &SessionArgs,
     context: &mut Context<'_>,
 ) -> Done {
     let mut talk = load(files)?;
-    take_in(name, given, &mut talk)?;
+    take_in(name, idea, answer, &mut talk)?;
     let sessions = launch::sessions_for_texts(&context.config()?);
     let mut call = Call { sessions, ..Call::default() };
     if may_ask() && launch::chosen_display(&context.config()?) == DisplayKind::Plain {
@@ -184,11 +178,11 @@ fn save(talk: &Interview, files: &FeatureFiles) -> Done {
     talk.save(&path).map_err(|error| CliError::file(&path, "written", error))
 }
 
-fn take_in(name: &FeatureName, given: &Given<'_>, talk: &mut Interview) -> Done {
-    if !given.idea.trim().is_empty() {
-        talk.idea = text::long("idea", given.idea.trim())?;
+fn take_in(name: &FeatureName, idea: &str, answer: Option<&str>, talk: &mut Interview) -> Done {
+    if !idea.trim().is_empty() {
+        talk.idea = text::long("idea", idea.trim())?;
     }
-    let Some(answer) = given.answer else { return Ok(()) };
+    let Some(answer) = answer else { return Ok(()) };
     if talk.open().is_none() {
         return Err(refused!("there is no open question about {name}")
             .hint(format!("start or continue: ralph feature create {name} --interview")));

@@ -58,11 +58,8 @@ pub(super) fn cmd_create(args: &CreateArgs, context: &mut Context<'_>) -> Done {
     }
     if by_agent {
         refuse_unreadable(&files.spec(), &FeatureFiles::spec_template(&name))?;
-        let given = interview::Given {
-            idea: args.interview.as_deref().unwrap_or_default(),
-            answer: args.answer.as_deref(),
-        };
-        interview::hold(&name, &files, &given, &args.session, context)?;
+        let given = (args.interview.as_deref().unwrap_or_default(), args.answer.as_deref());
+        interview::hold(&name, &files, given, &args.session, context)?;
         context.out.line(files.spec().display())?;
         return context.out.conclude(format!("next: read it, then ralph feature plan {name}"));
     }

@@ -90,8 +90,8 @@ pub(crate) fn is_as_written(project: &Project, path: &str) -> bool {
 pub(super) const SETTINGS: &str = ".claude/settings.json";
 
 /// The test commands that the worktree shows, the best one first.
-pub(crate) fn found_commands(project: &Project) -> Vec<DetectedCommand> {
-    detect::test_commands(&read_top(&project.worktree, &project.worktree))
+pub(crate) fn found_commands(worktree: &Path) -> Vec<DetectedCommand> {
+    detect::test_commands(&read_top(worktree, worktree))
 }
 
 /// Processes every file. If one cannot be written, the others still are. `all`: every proposed check becomes a gate.
