@@ -304,7 +304,6 @@ impl<'a> Context<'a> {
         act(&mut *store, &by, clock::now()).map_err(|error| with_store(error, &mut *store))
     }
 
-    /// The task with this id.
     pub(crate) fn task(&mut self, id: &TaskId) -> Result<Task> {
         let mut store = self.reader()?;
         store.get(id).map_err(|error| with_store(error, &mut *store))

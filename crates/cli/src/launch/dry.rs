@@ -29,30 +29,7 @@ pub(super) fn text(
         Some(file) => in_file(plan, file, store)?,
         None => in_store(plan, store)?,
     };
-    let (prompt, size, own) = match seen.prompt {
-        FirstPrompt::Nothing => (PromptBy::Argument(String::new()), 0, 0),
-        FirstPrompt::Task(prompt) => {
-            let file = |name: &str| plan.project.ralph_dir().join("logs").join(name);
-            let size = prompt.tokens();
-            let shape = if plan.plan.is_some() { Shape::Progress } else { Shape::Task };
-            let own = own_words(plan, shape, &prompt.whole())?;
-            let task = Written {
-                text: prompt.task_file().to_owned(),
-                file: file("session-…/iteration-001.task.md"),
-            };
-            let system =
-                Written { text: prompt.system, file: file("session-…/iteration-001.system.md") };
-            (PromptBy::System { system, task }, size, own)
-        }
-        FirstPrompt::Argument(text) => {
-            let (size, own) = (tokens(&text), tokens(&pick_prompt("", &[], 0)));
-            (PromptBy::Argument(text), size, own)
-        }
-        FirstPrompt::Whole(text) => {
-            let (size, own) = (tokens(&text), own_words(plan, Shape::Whole, &text)?);
-            (PromptBy::Stdin(text), size, own)
-        }
-    };
+    let (prompt, size, own) = seen.prompt;
     let spec = SessionSpec {
         executable: plan.agent.program.executable.clone(),
         extra_args: plan.agent.program.extra_args.clone(),
@@ -79,8 +56,8 @@ pub(super) fn text(
         max_iterations: plan.policy.max_sessions,
         once: options.once,
         status: seen.status,
-        done: seen.done,
-        total: seen.total,
+        done: seen.survey.counts.done,
+        total: seen.survey.counts.total(),
         next: seen.next,
         stop: stop.map(|stop| stop.sentence()),
         custom_prompt: plan.agent.prompting.template.path().is_some(),
@@ -98,20 +75,28 @@ pub(super) fn text(
 struct PlanPreview {
     source: String,
     status: String,
-    done: u64,
-    total: u64,
     next: Option<(Option<String>, String)>,
     prompt: FirstPrompt,
     /// The first input of the loop.
     survey: Survey,
 }
 
-/// The context of the first session.
-enum FirstPrompt {
-    Nothing,
-    Task(Prompt),
-    Argument(String),
-    Whole(String),
+/// The prompt of the first session, its size in tokens, and how many of them are ralph's own.
+type FirstPrompt = (PromptBy, usize, usize);
+
+fn no_prompt() -> FirstPrompt {
+    (PromptBy::Argument(String::new()), 0, 0)
+}
+
+fn task_prompt(plan: &Plan, prompt: Prompt) -> Result<FirstPrompt> {
+    let file = |name: &str| plan.project.ralph_dir().join("logs").join(name);
+    let size = prompt.tokens();
+    let shape = if plan.plan.is_some() { Shape::Progress } else { Shape::Task };
+    let own = own_words(plan, shape, &prompt.whole())?;
+    let (text, file_name) = (prompt.task_file().to_owned(), "session-…/iteration-001.task.md");
+    let task = Written { text, file: file(file_name) };
+    let system = Written { text: prompt.system, file: file("session-…/iteration-001.system.md") };
+    Ok((PromptBy::System { system, task }, size, own))
 }
 
 fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<PlanPreview> {
@@ -120,27 +105,22 @@ fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<PlanPreview> {
     let prompt = match (plan.policy.picker, &next) {
         (Picker::Loop, Some(task)) => {
             let first = PromptFor { iteration: 1, ..PromptFor::default() };
-            FirstPrompt::Task(
-                plan.agent.prompting.prompt(store, &task.id, &first).map_err(prompt_error)?,
-            )
+            let prompt = plan.agent.prompting.prompt(store, &task.id, &first);
+            task_prompt(plan, prompt.map_err(prompt_error)?)?
         }
-        (Picker::Loop, None) => FirstPrompt::Nothing,
+        (Picker::Loop, None) => no_prompt(),
         (Picker::Agent, _) => {
             let peek = store.peek(&plan.scope, 10, clock::now())?;
             let offered = plan.agent.prompting.returned(store, &peek.claimable)?;
-            FirstPrompt::Argument(pick_prompt(
-                &peek_text(&peek),
-                &offered,
-                plan.agent.prompting.budget,
-            ))
+            let text = pick_prompt(&peek_text(&peek), &offered, plan.agent.prompting.budget);
+            let (size, own) = (tokens(&text), tokens(&pick_prompt("", &[], 0)));
+            (PromptBy::Argument(text), size, own)
         }
     };
     let survey = Survey { counts, claimable: u32::from(next.is_some()), ..Survey::default() };
     Ok(PlanPreview {
         source: ".ralph/progress.db".to_owned(),
         status: counts.to_string(),
-        done: counts.done,
-        total: counts.total(),
         next: next
             .map(|task| (task.parent.map(String::from), format!("{} {}", task.id, task.title))),
         prompt,
@@ -164,9 +144,11 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPr
     let prompt = match (by_iteration, next) {
         (true, _) => {
             let first = IterationRetry { iteration: 1, ..IterationRetry::default() };
-            FirstPrompt::Whole(plan.agent.prompting.whole(&first).map_err(prompt_error)?)
+            let text = plan.agent.prompting.whole(&first).map_err(prompt_error)?;
+            let (size, own) = (tokens(&text), own_words(plan, Shape::Whole, &text)?);
+            (PromptBy::Stdin(text), size, own)
         }
-        (false, None) => FirstPrompt::Nothing,
+        (false, None) => no_prompt(),
         (false, Some(index)) => {
             let item = &doc.items[index];
             let id = file.id_of(index, &read).or_else(|| TaskId::new("t-new").ok());
@@ -188,7 +170,7 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPr
             };
             let first = PromptFor { iteration: 1, plan: Some(&read.text), note: None };
             let prompt = plan.agent.prompting.task(&context, String::new(), &first);
-            FirstPrompt::Task(prompt.map_err(|error| prompt_error(error.into()))?)
+            task_prompt(plan, prompt.map_err(|error| prompt_error(error.into()))?)?
         }
     };
     let is_text = doc.items.is_empty();
@@ -200,8 +182,6 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPr
             (None, Some(_)) => "in progress".to_owned(),
             (None, None) => "nothing open".to_owned(),
         },
-        done: survey.counts.done,
-        total: survey.counts.total(),
         next: match is_text {
             true => Some((None, format!("the whole text of {}", file.name()))),
             false => next.map(|index| (group(index), doc.items[index].title.clone())),

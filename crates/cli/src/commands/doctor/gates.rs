@@ -76,15 +76,11 @@ impl Stand {
         let name = format!("gate {}", gate.name);
         let what = format!("{} ({})", gate.command, gate.from);
         let worktree: &Path = &self.trial.project.worktree;
-        match gate.missing(worktree, &self.trial.environment) {
-            Some(Missing::Program(program)) => {
-                let says = format!("gate command not found: {program}, for {what}");
-                return Some(
-                    Check::fail(name, says)
-                        .remedy(format!("install {program}, or fix the command")),
-                );
-            }
-            Some(Missing::File(_)) | None => {}
+        if let Some(Missing::Program(program)) = gate.missing(worktree, &self.trial.environment) {
+            let says = format!("gate command not found: {program}, for {what}");
+            return Some(
+                Check::fail(name, says).remedy(format!("install {program}, or fix the command")),
+            );
         }
         match self.trial.run(&gate.clone().spec()) {
             Ok(tried) if tried.interrupted => None,

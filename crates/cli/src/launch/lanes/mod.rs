@@ -52,9 +52,7 @@ pub(crate) struct Lane {
     pub(super) base: Option<String>,
     /// Its description in the prompts of sessions.
     pub(super) work: BranchWork,
-    /// The budget, which all share.
     pub(super) shared_budget: SharedBudget,
-    /// The screen, which all share.
     pub(super) display: Shared,
 }
 
