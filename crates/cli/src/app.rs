@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser};
 
 use ralph_core::redact::Secrets;
 use ralph_core::text::printable;
@@ -13,9 +13,8 @@ use ralph_engine::host;
 use crate::commands;
 use crate::environment::Environment;
 use crate::error::CliError;
-use crate::error_codes::ErrorCode;
 use crate::exit_codes::Exit;
-use crate::output::{Color, ErrorJson};
+use crate::output::Color;
 use crate::wiring::Context;
 
 /// Run a coding agent on a plan, session after session, until every task is done; your gates decide
@@ -38,7 +37,7 @@ struct App {
 }
 
 /// Global options.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
     /// Work as if started in DIR
@@ -68,48 +67,57 @@ pub(crate) struct GlobalArgs {
     pub(crate) verbose: bool,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Init(commands::init::InitArgs),
-    Doctor(commands::doctor::DoctorArgs),
-    Plan(commands::plan::PlanArgs),
-    Build(Box<commands::build::BuildArgs>),
-    Run(Box<commands::build::RunArgs>),
-    Loop(Box<commands::loop_::LoopCommandArgs>),
-    Prompt(commands::prompt::PromptArgs),
-    Status(commands::status::StatusArgs),
-    Logs(commands::logs::LogsArgs),
-    Runs(commands::runs::RunsArgs),
-    Report(commands::report::ReportArgs),
-    Diff(commands::diff::DiffArgs),
-    Undo(commands::undo::UndoArgs),
-    Task(Box<commands::task::TaskArgs>),
-    Feature(commands::feature::FeatureArgs),
-    Import(commands::import::ImportArgs),
-    Export(commands::export::ExportArgs),
-    Trust(commands::trust::TrustArgs),
-    Recover(commands::recover::RecoverArgs),
-    Clean(commands::clean::CleanArgs),
-    Answer(commands::answer::AnswerArgs),
-    Pause(commands::control::PauseArgs),
-    Resume(commands::control::ResumeArgs),
-    Cancel(commands::control::CancelArgs),
-    Skip(commands::control::SkipArgs),
-    Retry(commands::control::RetryArgs),
-    Hook(commands::hook::HookArgs),
-    Config(commands::config::ConfigArgs),
-    Demo(commands::demo::DemoArgs),
-    Completions(commands::completions::CompletionsArgs),
-    Man(commands::man::ManArgs),
-    Help(commands::help::HelpArgs),
-    #[command(name = ralph_engine::agents::script::COMMAND, hide = true)]
-    ScriptAgent(commands::script_agent::ScriptAgentArgs),
-    #[command(name = ralph_engine::session_git::inspect::COMMAND, hide = true)]
-    Look(commands::inspect::InspectArgs),
-    #[command(name = "__complete", hide = true)]
-    Complete(commands::complete::CompleteArgs),
-    #[command(name = "__crash-points", hide = true)]
-    CrashPoints(commands::crash_points::CrashPointsArgs),
+commands! {
+    enum Command {
+        Init(commands::init::InitArgs) => commands::init::cmd_init,
+        Doctor(commands::doctor::DoctorArgs) => commands::doctor::cmd_doctor,
+        Plan(commands::plan::PlanArgs) => commands::plan::cmd_plan,
+        Build(Box<commands::build::BuildArgs>) => commands::build::cmd_build,
+        Run(Box<commands::build::RunArgs>) => commands::build::cmd_run,
+        Loop(Box<commands::loop_::LoopCommandArgs>) => commands::loop_::cmd_loop,
+        Prompt(commands::prompt::PromptArgs) => commands::prompt::cmd_prompt,
+        Status(commands::status::StatusArgs) => commands::status::cmd_status,
+        Logs(commands::logs::LogsArgs) => commands::logs::cmd_logs,
+        Runs(commands::runs::RunsArgs) => commands::runs::cmd_runs,
+        Report(commands::report::ReportArgs) => commands::report::cmd_report,
+        Diff(commands::diff::DiffArgs) => commands::diff::cmd_diff,
+        Undo(commands::undo::UndoArgs) => commands::undo::cmd_undo,
+        Task(Box<commands::task::TaskArgs>) => commands::task::cmd_task,
+        Feature(commands::feature::FeatureArgs) => commands::feature::cmd_feature,
+        Import(commands::import::ImportArgs) => commands::import::cmd_import,
+        Export(commands::export::ExportArgs) => commands::export::cmd_export,
+        Trust(commands::trust::TrustArgs) => commands::trust::cmd_trust,
+        Recover(commands::recover::RecoverArgs) => commands::recover::cmd_recover,
+        Clean(commands::clean::CleanArgs) => commands::clean::cmd_clean,
+        Answer(commands::answer::AnswerArgs) => commands::answer::cmd_answer,
+        /// Pause: finish the current session, start nothing new
+        #[command(after_help = "Example: ralph pause")]
+        Pause(commands::control::ControlArgs) => commands::control::cmd_pause,
+        /// Resume a paused loop
+        #[command(after_help = "Example: ralph resume")]
+        Resume(commands::control::ControlArgs) => commands::control::cmd_resume,
+        Cancel(commands::control::CancelArgs) => commands::control::cmd_cancel,
+        /// Skip a task: stop its session and leave it for you
+        #[command(after_help = "Example: ralph skip t-abcd2345")]
+        Skip(commands::control::TaskControlArgs) => commands::control::cmd_skip,
+        /// Retry a task from scratch: clear its claim, its retries and its open questions
+        #[command(after_help = "Example: ralph retry t-abcd2345")]
+        Retry(commands::control::TaskControlArgs) => commands::control::cmd_retry,
+        Hook(commands::hook::HookArgs) => commands::hook::cmd_hook,
+        Config(commands::config::ConfigArgs) => commands::config::cmd_config,
+        Demo(commands::demo::DemoArgs) => commands::demo::cmd_demo,
+        Completions(commands::completions::CompletionsArgs) => commands::completions::cmd_completions,
+        Man(commands::man::ManArgs) => commands::man::cmd_man,
+        Help(commands::help::HelpArgs) => commands::help::cmd_help,
+        #[command(name = ralph_engine::agents::script::COMMAND, hide = true)]
+        ScriptAgent(commands::script_agent::ScriptAgentArgs) => commands::script_agent::cmd_script_agent,
+        #[command(name = ralph_engine::session_git::inspect::COMMAND, hide = true)]
+        Look(commands::inspect::InspectArgs) => commands::inspect::cmd_inspect,
+        #[command(name = "__complete", hide = true)]
+        Complete(commands::complete::CompleteArgs) => commands::complete::cmd_complete,
+        #[command(name = "__crash-points", hide = true)]
+        CrashPoints(commands::crash_points::CrashPointsArgs) => commands::crash_points::cmd_crash_points,
+    }
 }
 
 /// The command line as data, for completions, manual pages and the reference.
@@ -126,10 +134,11 @@ pub(crate) fn global_of(words: &[OsString]) -> Option<GlobalArgs> {
     read(words).or_else(|| read(&words[..1.min(words.len())]))
 }
 
-/// Runs the command and returns its exit code.
 pub(crate) fn run(environment: &Environment) -> Exit {
-    let matches = match command_line().try_get_matches_from(&environment.arguments) {
-        Ok(matches) => matches,
+    let parsed = command_line().try_get_matches_from(&environment.arguments);
+    let parsed = parsed.and_then(|matches| Ok((App::from_arg_matches(&matches)?, matches)));
+    let (app, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => {
             let shown = misread(&error, environment);
             return match error.use_stderr() {
@@ -142,13 +151,6 @@ pub(crate) fn run(environment: &Environment) -> Exit {
             };
         }
     };
-    let app = match App::from_arg_matches(&matches) {
-        Ok(app) => app,
-        Err(error) => {
-            let _ = misread(&error, environment);
-            return Exit::Usage;
-        }
-    };
     let mut context = Context::new(environment, &app.global);
     let (kind, json) = answer_of(&matches);
     context.out.answer_as(kind, json);
@@ -158,7 +160,8 @@ pub(crate) fn run(environment: &Environment) -> Exit {
         (true, Some(_)) => {
             Err(CliError::usage("--plan does not go with a command; use: ralph plan"))
         }
-        (false, command) => dispatch(command, &mut context),
+        (false, Some(command)) => command.run(&mut context),
+        (false, None) => commands::overview::cmd_overview(&mut context),
     };
     let done = done.and_then(|()| context.out.finish().map_err(CliError::from));
     match done {
@@ -202,20 +205,11 @@ fn ask_for_json(arguments: &[OsString]) -> bool {
 /// A mistake in the arguments as a line of JSON, with the same text.
 pub(crate) fn misread_json(error: &clap::Error, clean: impl Fn(&str) -> String) -> String {
     let text = misread_text(error, false);
-    let clean = |text: &str| clean(&printable(text));
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
-    let message = clean(first.strip_prefix("error: ").unwrap_or(first));
+    let failed = CliError::usage(first.strip_prefix("error: ").unwrap_or(first));
     let hints = lines.map(|line| line.strip_prefix("hint: ").unwrap_or(line));
-    let hint = clean(&hints.collect::<Vec<_>>().join("\n"));
-    let error = ErrorJson {
-        code: ErrorCode::Usage.as_str(),
-        message: &message,
-        excerpt: None,
-        hint: Some(hint.as_str()).filter(|hint| !hint.is_empty()),
-        exit: Exit::Usage.code(),
-    };
-    error.line()
+    hints.fold(failed, CliError::hint).json(clean)
 }
 
 /// Prints what is wrong with the arguments, or the help that they ask for.
@@ -256,52 +250,6 @@ pub(crate) fn misread_text(error: &clap::Error, is_colored: bool) -> String {
     ]
     .iter()
     .fold(text, |text, (from, to)| text.replace(from, to))
-}
-
-fn dispatch(command: Option<Command>, context: &mut Context<'_>) -> Result<(), CliError> {
-    match command {
-        None => commands::overview::cmd_overview(context),
-        Some(Command::Init(args)) => commands::init::cmd_init(&args, context),
-        Some(Command::Doctor(args)) => commands::doctor::cmd_doctor(&args, context),
-        Some(Command::Plan(args)) => commands::plan::cmd_plan(&args, context),
-        Some(Command::Prompt(args)) => commands::prompt::cmd_prompt(&args, context),
-        Some(Command::Build(args)) => commands::build::cmd_build(&args, context),
-        Some(Command::Run(args)) => commands::build::cmd_run(&args, context),
-        Some(Command::Loop(args)) => commands::loop_::cmd_loop(&args, context),
-        Some(Command::Status(args)) => commands::status::cmd_status(&args, context),
-        Some(Command::Logs(args)) => commands::logs::cmd_logs(&args, context),
-        Some(Command::Runs(args)) => commands::runs::cmd_runs(&args, context),
-        Some(Command::Diff(args)) => commands::diff::cmd_diff(&args, context),
-        Some(Command::Undo(args)) => commands::undo::cmd_undo(&args, context),
-        Some(Command::Report(args)) => commands::report::cmd_report(&args, context),
-        Some(Command::Task(args)) => commands::task::cmd_task(*args, context),
-        Some(Command::Feature(args)) => commands::feature::cmd_feature(args, context),
-        Some(Command::Import(args)) => commands::import::cmd_import(&args, context),
-        Some(Command::Export(args)) => commands::export::cmd_export(&args, context),
-        Some(Command::Trust(args)) => commands::trust::cmd_trust(&args, context),
-        Some(Command::Recover(args)) => commands::recover::cmd_recover(&args, context),
-        Some(Command::Clean(args)) => commands::clean::cmd_clean(&args, context),
-        Some(Command::Answer(args)) => commands::answer::cmd_answer(&args, context),
-        Some(Command::Pause(args)) => commands::control::cmd_pause(&args, context),
-        Some(Command::Resume(args)) => commands::control::cmd_resume(&args, context),
-        Some(Command::Cancel(args)) => commands::control::cmd_cancel(&args, context),
-        Some(Command::Skip(args)) => commands::control::cmd_skip(&args, context),
-        Some(Command::Retry(args)) => commands::control::cmd_retry(&args, context),
-        Some(Command::Hook(args)) => commands::hook::cmd_hook(&args, context),
-        Some(Command::Config(args)) => commands::config::cmd_config(&args, context),
-        Some(Command::Demo(args)) => commands::demo::cmd_demo(&args, context),
-        Some(Command::Completions(args)) => commands::completions::cmd_completions(&args, context),
-        Some(Command::Man(args)) => commands::man::cmd_man(&args, context),
-        Some(Command::Help(args)) => commands::help::cmd_help(&args, context),
-        Some(Command::ScriptAgent(args)) => {
-            commands::script_agent::cmd_script_agent(&args, context)
-        }
-        Some(Command::Look(args)) => commands::inspect::cmd_inspect(&args, context),
-        Some(Command::Complete(args)) => commands::complete::cmd_complete(&args, context),
-        Some(Command::CrashPoints(args)) => {
-            commands::crash_points::cmd_crash_points(&args, context)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ralph_engine::socket::client::{self, ClientError};
 
-use crate::error::{CliError, quoted};
+use crate::error::{CliError, Result, quoted};
 use crate::status_query::{self, RunFiles};
 use crate::wiring::{Context, out_of_reach};
 
@@ -16,7 +16,7 @@ const MOMENT: Duration = Duration::from_millis(50);
 
 /// The lines of the journal of the active run, from the first on. The channel closes when the run ends. `None` if no
 /// run is active here.
-pub(crate) fn follow(context: &mut Context<'_>) -> Result<Option<Receiver<String>>, CliError> {
+pub(crate) fn follow(context: &mut Context<'_>) -> Result<Option<Receiver<String>>> {
     if context.session_socket().is_some() {
         return Err(out_of_reach());
     }
@@ -26,7 +26,7 @@ pub(crate) fn follow(context: &mut Context<'_>) -> Result<Option<Receiver<String
         // It ended a moment ago.
         Err(ClientError::NobodyThere(_)) => return Ok(None),
         Err(error) => {
-            return Err(CliError::failed(format!("the run cannot be followed: {error}")));
+            return Err(failed!("the run cannot be followed: {error}"));
         }
     };
     let (sender, receiver) = channel();
@@ -40,7 +40,7 @@ pub(crate) fn follow(context: &mut Context<'_>) -> Result<Option<Receiver<String
     Ok(Some(receiver))
 }
 
-fn socket(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
+fn socket(context: &mut Context<'_>) -> Result<Option<PathBuf>> {
     for _ in 0..TRIES {
         let run_files = RunFiles::read(context)?;
         if run_files.holder.is_none() {
@@ -59,7 +59,6 @@ fn socket(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
     Err(CliError::failed("the run has not opened its socket yet").hint("try again in a moment"))
 }
 
-/// Prints that there is nothing to follow.
 pub(crate) fn report_no_run(context: &mut Context<'_>) {
     context.out.note("no run is active in this worktree; start one: ralph build");
 }

@@ -7,16 +7,12 @@ use std::path::PathBuf;
 use ralph_core::AgentId;
 use ralph_core::redact::is_secret_name;
 
-/// The values from the environment.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
-    /// The arguments of the call.
     pub(crate) arguments: Vec<OsString>,
     /// Every variable, for the programs that ralph starts.
     pub(crate) all: Vec<(OsString, OsString)>,
-    /// Every `RALPH_*` variable.
     pub(crate) ralph: Vec<(String, String)>,
-    /// The path of the user's own config file.
     pub(crate) user_config: Option<PathBuf>,
     /// The folder for the state of the user's programs.
     pub(crate) state_home: Option<PathBuf>,
@@ -24,13 +20,11 @@ pub(crate) struct Environment {
     pub(crate) home: Option<PathBuf>,
     /// The folder for the user's sockets.
     pub(crate) runtime_dir: Option<PathBuf>,
-    /// The login name of the user.
     pub(crate) user: Option<String>,
     /// `NO_COLOR` is set, `CLICOLOR` is 0, or the terminal is dumb.
     pub(crate) no_color: bool,
     /// `TERM` is `dumb`: the terminal understands no escape sequences.
     pub(crate) is_dumb: bool,
-    /// `PATH`, as the user has it.
     pub(crate) path: Option<OsString>,
     /// Which of [`LOGINS`] are set. Only the names: no code here needs the secrets.
     pub(crate) logins: Vec<&'static str>,
@@ -56,7 +50,6 @@ pub(crate) const LOGINS: [&str; 11] = [
 ];
 
 impl Environment {
-    /// Reads it.
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the one place that reads the environment"
@@ -65,14 +58,12 @@ impl Environment {
         let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let is_dumb = text("TERM").as_deref() == Some("dumb");
         let home = text("HOME").map(PathBuf::from);
-        let config_home = text("XDG_CONFIG_HOME")
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-            .or_else(|| home.as_ref().map(|home| home.join(".config")));
-        let state_home = text("XDG_STATE_HOME")
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-            .or_else(|| home.as_ref().map(|home| home.join(".local").join("state")));
+        let below_home = |name: &str, usual: &str| {
+            let set = text(name).map(PathBuf::from).filter(|path| path.is_absolute());
+            set.or_else(|| Some(home.as_ref()?.join(usual)))
+        };
+        let config_home = below_home("XDG_CONFIG_HOME", ".config");
+        let state_home = below_home("XDG_STATE_HOME", ".local/state");
         let ralph = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| name.starts_with("RALPH_"))
@@ -97,7 +88,6 @@ impl Environment {
         }
     }
 
-    /// A `RALPH_*` variable.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let found = self.ralph.iter().find(|(known, _)| known == name)?;
         (!found.1.is_empty()).then_some(found.1.as_str())

@@ -1,10 +1,13 @@
 //! Errors as the user sees them: one sentence, its cause, and the command to type.
 
-use std::io;
+use std::path::Path;
+use std::{fmt, io};
 
+use ralph_core::ids::IdError;
 use ralph_core::nearest::nearest;
-use ralph_core::task::Refusal;
-use ralph_core::text::printable;
+use ralph_core::records::Feature;
+use ralph_core::task::{Refusal, Task};
+use ralph_core::text::{TextError, printable};
 use ralph_core::{FeatureName, TaskId};
 use ralph_engine::ports::{GitError, Scope, Store, StoreError};
 use ralph_engine::project::ProjectError;
@@ -14,14 +17,35 @@ use crate::error_codes::ErrorCode;
 use crate::exit_codes::Exit;
 use crate::output::{ErrorJson, Output};
 
+/// The constructors of [`CliError`] with the arguments of `format!`.
+macro_rules! failed {
+    ($($text:tt)+) => { $crate::error::CliError::failed(format!($($text)+)) };
+}
+macro_rules! run_failed {
+    ($($text:tt)+) => { $crate::error::CliError::run_failed(format!($($text)+)) };
+}
+macro_rules! usage {
+    ($($text:tt)+) => { $crate::error::CliError::usage(format!($($text)+)) };
+}
+macro_rules! no_plan {
+    ($($text:tt)+) => {
+        $crate::error::CliError::new($crate::exit_codes::Exit::NoPlan, format!($($text)+))
+    };
+}
+macro_rules! refused {
+    ($($text:tt)+) => { $crate::error::CliError::refused(format!($($text)+)) };
+}
+
 /// What every command returns.
-pub(crate) type Done = Result<(), CliError>;
+pub(crate) type Done = Result<()>;
+
+/// The result of what can fail with an error for the user.
+pub(crate) type Result<T, E = CliError> = std::result::Result<T, E>;
 
 /// A failure as the user sees it.
 #[derive(Debug)]
 pub(crate) struct CliError {
     pub(crate) exit: Exit,
-    /// The code in JSON.
     code: ErrorCode,
     message: String,
     /// Lines below the message, as they are: a source line and its caret.
@@ -69,9 +93,18 @@ impl CliError {
         }
     }
 
-    /// Bad arguments.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
+    }
+
+    /// Not found, or not allowed now.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self::new(Exit::NotEligible, message)
+    }
+
+    /// A file that cannot be `read`, `written` or `removed`.
+    pub(crate) fn file(path: &Path, cannot: &str, error: impl fmt::Display) -> Self {
+        failed!("{} cannot be {cannot}: {error}", path.display())
     }
 
     /// A failure that another process has already printed, with its exit code.
@@ -80,23 +113,33 @@ impl CliError {
         Self { already_reported: true, ..Self::new(exit.copied().unwrap_or(Exit::Error), "") }
     }
 
-    /// The same with another exit code.
     pub(crate) fn with_exit(self, exit: Exit) -> Self {
         Self { exit, ..self }
     }
 
-    /// The same with another code in JSON.
     fn coded(self, code: ErrorCode) -> Self {
         Self { code, ..self }
     }
 
-    /// Adds what to type.
+    /// Adds what to type, if there is anything.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+        self.hints.extend(Some(hint.into()).filter(|hint| !hint.is_empty()));
         self
     }
 
-    /// Adds lines that show where.
+    /// Adds the known name that is most like this one, or else this hint.
+    pub(crate) fn near<'a>(
+        self,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+        otherwise: impl Into<String>,
+    ) -> Self {
+        match nearest(name, known, 1).first() {
+            Some(near) => self.hint(format!("did you mean {near}?")),
+            None => self.hint(otherwise),
+        }
+    }
+
     pub(crate) fn excerpt(mut self, lines: impl Into<String>) -> Self {
         self.excerpt = Some(lines.into());
         self
@@ -107,7 +150,6 @@ impl CliError {
         (&self.message, self.excerpt.as_deref().unwrap_or_default(), &self.hints)
     }
 
-    /// The sentence alone.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
@@ -118,6 +160,11 @@ impl CliError {
             let text = clean(&self.render(out.message_style));
             return out.error(text);
         }
+        out.error(self.json(clean));
+    }
+
+    /// The line of JSON for it.
+    pub(crate) fn json(&self, clean: impl Fn(&str) -> String) -> String {
         let clean = |text: &str| clean(&printable(text));
         let hint = clean(&self.hints.join("\n"));
         let excerpt = self.excerpt.as_deref().map(|lines| clean(lines.trim_end()));
@@ -128,10 +175,9 @@ impl CliError {
             hint: Some(hint.as_str()).filter(|hint| !hint.is_empty()),
             exit: self.exit.code(),
         };
-        out.error(error.line());
+        error.line()
     }
 
-    /// The whole text.
     pub(crate) fn render(&self, style: TextStyle) -> String {
         let message = printable(&self.message);
         let mut text = format!("{} {message}", style.paint(Meaning::Bad, "error:"));
@@ -152,6 +198,31 @@ impl From<io::Error> for CliError {
         let mut failed = Self::failed(error.to_string());
         failed.is_closed_pipe = error.kind() == io::ErrorKind::BrokenPipe;
         failed
+    }
+}
+
+impl From<IdError> for CliError {
+    fn from(error: IdError) -> Self {
+        Self::failed(error.to_string())
+    }
+}
+
+impl From<TextError> for CliError {
+    fn from(error: TextError) -> Self {
+        let hint = match &error {
+            TextError::Empty { .. } => "say in a few words what to do",
+            TextError::TooLong { field: "title", .. } => {
+                "shorten the title and put the rest into -d TEXT"
+            }
+            TextError::Control { field: "title", .. } => {
+                "a title is one line; put the rest into -d TEXT"
+            }
+            TextError::TooLong { .. } => {
+                "put long texts into a file in the repository and name it with --ref"
+            }
+            TextError::Control { .. } => "this text must be one line",
+        };
+        Self::failed(error.to_string()).hint(hint)
     }
 }
 
@@ -242,113 +313,81 @@ impl From<StoreError> for CliError {
 }
 
 /// A path that can be pasted into a shell.
-pub(crate) fn quoted(path: &std::path::Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     ralph_core::shell::quoted(&path.display().to_string())
 }
 
 /// Not found and not allowed now are 2; requests that could never succeed are 1.
 fn exit_of(refusal: &Refusal) -> Exit {
-    match refusal {
-        Refusal::Unknown { .. }
-        | Refusal::UnknownFeature { .. }
-        | Refusal::UnknownAgent { .. }
-        | Refusal::UnknownQuestion { .. }
-        | Refusal::Transition { .. }
-        | Refusal::NotClaimable { .. }
-        | Refusal::NothingReady { .. }
-        | Refusal::ClaimLost { .. }
-        | Refusal::NotClaimed { .. }
-        | Refusal::NotBlockedBy { .. }
-        | Refusal::IsDeleted { .. }
-        | Refusal::DoneIsFinal { .. }
-        | Refusal::ParentClosed { .. }
-        | Refusal::BlockClosed { .. }
-        | Refusal::HasUnfinishedParts { .. }
-        | Refusal::FailedParts { .. }
-        | Refusal::DoneParts { .. }
-        | Refusal::NotFinished { .. }
-        | Refusal::FeatureUnfinished { .. } => Exit::NotEligible,
-        Refusal::Exists { .. }
-        | Refusal::FeatureExists { .. }
-        | Refusal::OnItself { .. }
-        | Refusal::Cycle { .. } => Exit::Error,
+    match ErrorCode::from(refusal) {
+        ErrorCode::TaskExists | ErrorCode::FeatureExists | ErrorCode::Cycle => Exit::Error,
+        _ => Exit::NotEligible,
     }
 }
 
 /// Adds the commands to type that follow from the refusal alone.
 fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
     use ralph_core::task::{NotClaimable, Status};
-    match refusal {
+    let first = |parts: &[TaskId]| parts.first().map_or("ID", TaskId::as_str).to_owned();
+    let failed = failed.hint(match refusal {
         Refusal::Transition { id, from: Status::Pending, to: Status::Done | Status::Failed } => {
-            failed.hint(format!("claim it first: ralph task claim {id}"))
+            format!("claim it first: ralph task claim {id}")
         }
         Refusal::Transition {
             id,
             from: Status::Done,
             to: Status::Pending | Status::InProgress,
-        } => failed.hint(format!("reopen it: ralph task reopen {id}")),
-        Refusal::Transition { id, from: Status::Failed, .. } => {
-            failed.hint(format!("reopen it first: ralph task reset {id}"))
+        } => format!("reopen it: ralph task reopen {id}"),
+        Refusal::Transition { id, from: Status::Failed, .. }
+        | Refusal::NotClaimable { id, why: NotClaimable::Status(Status::Failed) } => {
+            format!("reopen it first: ralph task reset {id}")
         }
         Refusal::NotClaimable { id, why: NotClaimable::Blocked(_) } => {
-            failed.hint(format!("see what it waits for: ralph task deps {id}"))
-        }
-        Refusal::NotClaimable { id, why: NotClaimable::Status(Status::Failed) } => {
-            failed.hint(format!("reopen it first: ralph task reset {id}"))
+            format!("see what it waits for: ralph task deps {id}")
         }
         Refusal::NotClaimable { why: NotClaimable::Held { .. }, .. } => {
-            failed.hint("a claim ends when its lease expires, or with `ralph task reset ID`")
+            "a claim ends when its lease expires, or with `ralph task reset ID`".to_owned()
         }
         Refusal::NotClaimable { id, why: NotClaimable::HasChildren } => {
-            failed.hint(format!("see its parts: ralph task tree, or ralph task show {id}"))
+            format!("see its parts: ralph task tree, or ralph task show {id}")
         }
         Refusal::NothingReady { counts } if counts.total() == 0 => {
-            failed.hint("the plan is empty; add a task: ralph task add \"What to do\"")
+            "the plan is empty; add a task: ralph task add \"What to do\"".to_owned()
         }
-        Refusal::NothingReady { counts } => {
-            let failed = failed.hint(format!("the plan has {counts}"));
-            match counts.open {
-                0 => failed,
-                _ => failed
-                    .hint("open tasks have unfinished parts or a failed parent: ralph task tree"),
-            }
-        }
+        Refusal::NothingReady { counts } => format!("the plan has {counts}"),
         Refusal::ClaimLost { id, .. } => {
-            failed.hint(format!("leave the task alone; see who holds it: ralph task show {id}"))
+            format!("leave the task alone; see who holds it: ralph task show {id}")
         }
         Refusal::Exists { id } => {
-            failed.hint(format!("change it: ralph task update {id}, or omit --id for a new one"))
+            format!("change it: ralph task update {id}, or omit --id for a new one")
         }
-        Refusal::UnknownFeature { name } => {
-            failed.hint(format!("create it: ralph feature create {name}"))
+        Refusal::UnknownFeature { name } => format!("create it: ralph feature create {name}"),
+        Refusal::FeatureExists { name } => {
+            format!("write its spec: ralph feature create {name} --edit, or --interview")
         }
-        Refusal::FeatureExists { name } => failed
-            .hint(format!("write its spec: ralph feature create {name} --edit, or --interview")),
-        Refusal::HasUnfinishedParts { id, children } => failed.hint(format!(
-            "delete them together: ralph task delete {id} {}",
-            children.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" ")
-        )),
-        Refusal::FailedParts { children, .. } => failed.hint(format!(
-            "reset its parts, and it reopens too: ralph task reset {}",
-            children.first().map_or("ID", TaskId::as_str)
-        )),
-        Refusal::DoneParts { children, .. } => failed.hint(format!(
-            "reopen a part, and it reopens too: ralph task reopen {}",
-            children.first().map_or("ID", TaskId::as_str)
-        )),
-        Refusal::NotFinished { id, .. } => {
-            failed.hint(format!("to start it over: ralph task reset {id}"))
+        Refusal::HasUnfinishedParts { id, children } => {
+            let parts: Vec<&str> = children.iter().map(TaskId::as_str).collect();
+            format!("delete them together: ralph task delete {id} {}", parts.join(" "))
         }
-        Refusal::DoneIsFinal { id } => {
-            failed.hint(format!("reopen it first: ralph task reopen {id}"))
+        Refusal::FailedParts { children, .. } => {
+            format!("reset its parts, and it reopens too: ralph task reset {}", first(children))
         }
-        Refusal::ParentClosed { .. } => failed.hint("choose another parent, or omit --parent"),
+        Refusal::DoneParts { children, .. } => {
+            format!("reopen a part, and it reopens too: ralph task reopen {}", first(children))
+        }
+        Refusal::NotFinished { id, .. } => format!("to start it over: ralph task reset {id}"),
+        Refusal::DoneIsFinal { id } => format!("reopen it first: ralph task reopen {id}"),
+        Refusal::ParentClosed { .. } => "choose another parent, or omit --parent".to_owned(),
         Refusal::FeatureUnfinished { name, .. } => {
-            failed.hint(format!("delete its tasks too: ralph feature delete {name} --confirm"))
+            format!("delete its tasks too: ralph feature delete {name} --confirm")
         }
-        Refusal::UnknownAgent { .. } => failed.hint("see all agents: ralph task agent list"),
-        Refusal::IsDeleted { id } => {
-            failed.hint(format!("recreate it: ralph task add --id {id} \"TITLE\""))
+        Refusal::UnknownAgent { .. } => "see all agents: ralph task agent list".to_owned(),
+        Refusal::IsDeleted { id } => format!("recreate it: ralph task add --id {id} \"TITLE\""),
+        _ => String::new(),
+    });
+    match refusal {
+        Refusal::NothingReady { counts } if counts.open > 0 => {
+            failed.hint("open tasks have unfinished parts or a failed parent: ralph task tree")
         }
         _ => failed,
     }
@@ -388,19 +427,32 @@ pub(crate) fn with_store(error: StoreError, store: &mut dyn Store) -> CliError {
     extra.into_iter().fold(CliError::from(error), CliError::hint)
 }
 
-/// Reads a feature's name from an argument.
-pub(crate) fn feature_name(text: &str) -> Result<FeatureName, CliError> {
+/// The task with this id, if there is one.
+pub(crate) fn known_task(id: &TaskId, store: &mut dyn Store) -> Result<Option<Task>> {
+    match store.get(id) {
+        Ok(task) => Ok(Some(task)),
+        Err(StoreError::Refused(Refusal::Unknown { .. })) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The feature with this name, which must be there.
+pub(crate) fn known_feature(name: &FeatureName, store: &mut dyn Store) -> Result<Feature> {
+    let found = store.features()?.into_iter().find(|feature| feature.name == *name);
+    let unknown = || Refusal::UnknownFeature { name: name.clone() }.into();
+    found.ok_or_else(|| with_store(unknown(), store))
+}
+
+pub(crate) fn feature_name(text: &str) -> Result<FeatureName> {
     FeatureName::new(text).map_err(|error| {
-        CliError::failed(format!("{text:?} is not a valid feature name: {error}"))
+        failed!("{text:?} is not a valid feature name: {error}")
             .hint("use letters, digits, dots and dashes, such as login-form")
     })
 }
 
-/// Reads a task id from an argument.
-pub(crate) fn task_id(text: &str) -> Result<TaskId, CliError> {
+pub(crate) fn task_id(text: &str) -> Result<TaskId> {
     TaskId::new(text).map_err(|error| {
         let shown: String = text.chars().take(60).collect();
-        CliError::failed(format!("{shown:?} is not a valid task id: {error}"))
-            .hint("see all tasks: ralph task list")
+        failed!("{shown:?} is not a valid task id: {error}").hint("see all tasks: ralph task list")
     })
 }

@@ -4,11 +4,8 @@ use ralph_core::task::Refusal;
 use ralph_engine::ports::StoreError;
 use ralph_engine::project::ProjectError;
 
-use crate::exit_codes::Exit;
-
 macro_rules! codes {
     ($($name:ident = $text:literal;)+) => {
-        /// What went wrong, in one word for programs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum ErrorCode { $($name),+ }
 
@@ -17,7 +14,6 @@ macro_rules! codes {
             #[cfg(test)]
             const ALL: &[Self] = &[$(Self::$name),+];
 
-            /// The word.
             pub(crate) const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text),+ }
             }
@@ -66,27 +62,6 @@ codes! {
     Unfinished = "unfinished";
     SandboxUnavailable = "sandbox_unavailable";
     Cancelled = "cancelled";
-}
-
-/// The code of an error that only its exit code tells apart.
-impl From<Exit> for ErrorCode {
-    fn from(exit: Exit) -> Self {
-        match exit {
-            Exit::Success | Exit::Error => Self::Failed,
-            Exit::NotEligible => Self::NotEligible,
-            Exit::NoPlan => Self::NoPlan,
-            Exit::GatesFailed => Self::GatesFailed,
-            Exit::AgentFailed => Self::AgentFailed,
-            Exit::GitFailed => Self::Git,
-            Exit::Failure => Self::AgentGaveUp,
-            Exit::Blocked => Self::Blocked,
-            Exit::BudgetReached => Self::BudgetReached,
-            Exit::Unfinished => Self::Unfinished,
-            Exit::SandboxUnavailable => Self::SandboxUnavailable,
-            Exit::Usage => Self::Usage,
-            Exit::Cancelled => Self::Cancelled,
-        }
-    }
 }
 
 impl From<&Refusal> for ErrorCode {

@@ -1,18 +1,17 @@
 //! Every exit code, in one table. `ralph help exit-codes` and the documentation print it.
 
-use std::process::ExitCode;
+use crate::error_codes::ErrorCode;
 
 macro_rules! exits {
-    ($($(#[$doc:meta])* $name:ident = $code:literal, $meaning:literal;)+) => {
+    ($($name:ident = $code:literal, $error:ident, $meaning:literal;)+) => {
         /// How a call ended.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Exit { $($(#[$doc])* $name),+ }
+        pub(crate) enum Exit { $($name),+ }
 
         impl Exit {
             /// All of them, in the order of their codes.
             pub(crate) const ALL: &[Self] = &[$(Self::$name),+];
 
-            /// The number.
             pub(crate) const fn code(self) -> u8 {
                 match self { $(Self::$name => $code),+ }
             }
@@ -21,53 +20,39 @@ macro_rules! exits {
                 match self { $(Self::$name => $meaning),+ }
             }
         }
+
+        /// The code of an error that only its exit code tells apart.
+        impl From<Exit> for ErrorCode {
+            fn from(exit: Exit) -> Self {
+                match exit { $(Exit::$name => Self::$error),+ }
+            }
+        }
     };
 }
 
 exits! {
-    /// The command did what was asked.
-    Success = 0, "success, also when there is nothing to print. Runs: Complete (with --strict-exit: every task is done), LimitReached or Idle";
-    /// Something failed.
-    Error = 1, "an error: bad input, config, task database or environment. Runs with --strict-exit or loop.strict_exit: Complete, but a task failed or the branch could not be published";
-    /// The task does not exist, or what was asked is not possible for it now.
-    NotEligible = 2, "`ralph task`, `ralph feature`: not found, nothing is ready, or not allowed now";
-    /// There is nothing to work on.
-    NoPlan = 2, "runs: NoPlan, the plan has no tasks";
-    /// Gates stayed red.
-    GatesFailed = 3, "runs: GatesFailed, gates still failed after the last retry, or a gate cannot run here";
-    /// The agent failed, and retrying would not help.
-    AgentFailed = 4, "runs: AgentFailed, the agent is not logged in, has no access, is out of credit or failed too often";
-    /// Git failed, and retrying did not help.
-    GitFailed = 5, "runs: GitFailed, a git operation failed after all retries";
-    /// The agent gave up by printing FAILURE.
-    Failure = 6, "runs: Failure, the agent said FAILURE";
-    /// Tasks remain and none can become ready by itself.
-    Blocked = 7, "runs: Blocked, tasks remain but none can become ready without you, or the agent asked you a question. With --strict-exit also Complete, if nothing could be claimed and tasks remain";
-    /// Money, tokens or time.
-    BudgetReached = 8, "runs: BudgetReached, the budget for money, tokens or time is used up";
-    /// The plan is not finished.
-    Unfinished = 9, "runs with --strict-exit or loop.strict_exit: LimitReached or Idle";
-    /// The sandbox level does not work here.
-    SandboxUnavailable = 10, "runs: SandboxUnavailable, the requested sandbox level does not work here";
-    /// The arguments are wrong.
-    Usage = 64, "the arguments are wrong; nothing was done";
-    /// The user stopped it.
-    Cancelled = 130, "runs: Cancelled, by Ctrl-C, `ralph cancel` or a signal";
+    Success = 0, Failed, "success, also when there is nothing to print. Runs: Complete (with --strict-exit: every task is done), LimitReached or Idle";
+    Error = 1, Failed, "an error: bad input, config, task database or environment. Runs with --strict-exit or loop.strict_exit: Complete, but a task failed or the branch could not be published";
+    NotEligible = 2, NotEligible, "`ralph task`, `ralph feature`: not found, nothing is ready, or not allowed now";
+    NoPlan = 2, NoPlan, "runs: NoPlan, the plan has no tasks";
+    GatesFailed = 3, GatesFailed, "runs: GatesFailed, gates still failed after the last retry, or a gate cannot run here";
+    AgentFailed = 4, AgentFailed, "runs: AgentFailed, the agent is not logged in, has no access, is out of credit or failed too often";
+    GitFailed = 5, Git, "runs: GitFailed, a git operation failed after all retries";
+    Failure = 6, AgentGaveUp, "runs: Failure, the agent said FAILURE";
+    Blocked = 7, Blocked, "runs: Blocked, tasks remain but none can become ready without you, or the agent asked you a question. With --strict-exit also Complete, if nothing could be claimed and tasks remain";
+    BudgetReached = 8, BudgetReached, "runs: BudgetReached, the budget for money, tokens or time is used up";
+    Unfinished = 9, Unfinished, "runs with --strict-exit or loop.strict_exit: LimitReached or Idle";
+    SandboxUnavailable = 10, SandboxUnavailable, "runs: SandboxUnavailable, the requested sandbox level does not work here";
+    Usage = 64, Usage, "the arguments are wrong; nothing was done";
+    Cancelled = 130, Cancelled, "runs: Cancelled, by Ctrl-C, `ralph cancel` or a signal";
 }
 
 impl Exit {
-    /// The table as text.
     pub(crate) fn table() -> String {
         let mut text = String::from("Exit codes of ralph:\n\n");
         for exit in Self::ALL {
             text.push_str(&format!("  {:>3}  {}\n", exit.code(), exit.meaning()));
         }
         text
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit.code())
     }
 }

@@ -8,7 +8,7 @@ use ralph_engine::run::journal;
 use ralph_engine::run::run_files::RunLogs;
 
 use crate::config::key;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::wiring::Context;
 
 /// How many ids an error names.
@@ -29,7 +29,7 @@ impl KeptRun {
 }
 
 /// The runs whose journals are kept, of all worktrees, the newest first.
-pub(crate) fn runs(context: &mut Context<'_>) -> Result<Vec<KeptRun>, CliError> {
+pub(crate) fn runs(context: &mut Context<'_>) -> Result<Vec<KeptRun>> {
     let project = context.project()?;
     project.check_ours()?;
     let all = RunLogs::all(&project.resolve(context.config()?.get(key::LOGS_DIR)))?;
@@ -38,7 +38,7 @@ pub(crate) fn runs(context: &mut Context<'_>) -> Result<Vec<KeptRun>, CliError> 
 }
 
 /// The run that an argument names: by its id, or by the first letters of it, with or without `r-`.
-pub(crate) fn find(name: &str, context: &mut Context<'_>) -> Result<KeptRun, CliError> {
+pub(crate) fn find(name: &str, context: &mut Context<'_>) -> Result<KeptRun> {
     let all = runs(context)?;
     let is_it = |id: &RunId| {
         let id = id.as_str();
@@ -54,7 +54,7 @@ pub(crate) fn find(name: &str, context: &mut Context<'_>) -> Result<KeptRun, Cli
         _ => {
             let ids = found.iter().take(NAMED).map(|kept| kept.run.as_str());
             let ids = ids.collect::<Vec<_>>().join(", ");
-            Err(CliError::failed(format!("{} runs begin with {name}: {ids}", found.len()))
+            Err(failed!("{} runs begin with {name}: {ids}", found.len())
                 .hint("type more of the id; see all runs: ralph runs"))
         }
     }
@@ -62,7 +62,7 @@ pub(crate) fn find(name: &str, context: &mut Context<'_>) -> Result<KeptRun, Cli
 
 fn unknown(name: &str, all: &[KeptRun]) -> CliError {
     if all.is_empty() {
-        return CliError::failed(format!("there is no run {name}: no run has written a log here"))
+        return failed!("there is no run {name}: no run has written a log here")
             .hint("start one: ralph build");
     }
     let near = nearest(name, all.iter().map(|kept| kept.run.as_str()), NAMED);
@@ -72,12 +72,12 @@ fn unknown(name: &str, all: &[KeptRun]) -> CliError {
         false => ("nearest", near),
     };
     let verb = if ids.len() == 1 { "is" } else { "are" };
-    CliError::failed(format!("there is no run {name} here; the {which} {verb} {}", ids.join(", ")))
+    failed!("there is no run {name} here; the {which} {verb} {}", ids.join(", "))
         .hint("see all runs: ralph runs")
 }
 
 /// The iterations of all runs whose work is on a branch, the newest first.
-pub(crate) fn all_landed(context: &mut Context<'_>) -> Result<Vec<LandedIteration>, CliError> {
+pub(crate) fn all_landed(context: &mut Context<'_>) -> Result<Vec<LandedIteration>> {
     let mut found: Vec<LandedIteration> =
         runs(context)?.iter().flat_map(|kept| landed(&kept.events())).collect();
     found.sort_by_key(|iteration| std::cmp::Reverse(iteration.at));

@@ -1,11 +1,15 @@
 //! `ralph`: arguments in, exit code out; everything else is in the modules.
 
+// First: their macros are for the others.
+#[macro_use]
+mod error;
+#[macro_use]
+mod commands;
+
 mod app;
 mod attach;
-mod commands;
 mod config;
 mod environment;
-mod error;
 mod error_codes;
 mod exit_codes;
 mod history;
@@ -17,11 +21,10 @@ mod subprocess_entry;
 mod trust;
 mod wiring;
 
-/// Does what the arguments of this process say.
 pub fn main() -> std::process::ExitCode {
     let environment = environment::Environment::read();
     match subprocess_entry::run(&environment) {
         Some(code) => code,
-        None => app::run(&environment).into(),
+        None => app::run(&environment).code().into(),
     }
 }

@@ -9,6 +9,7 @@ use ralph_ui::style::{Meaning, TextStyle};
 use serde::Serialize;
 
 use crate::environment::Environment;
+use crate::error::Done;
 
 /// When to use colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -22,7 +23,17 @@ pub(crate) enum Color {
     Never,
 }
 
-/// The answer of a command as JSON.
+impl Color {
+    /// Whether there are colors; `auto` if the user leaves it open.
+    pub(crate) const fn or(self, auto: bool) -> bool {
+        match self {
+            Self::Auto => auto,
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct Answer<'a, T> {
     v: u32,
@@ -30,7 +41,6 @@ struct Answer<'a, T> {
     data: &'a T,
 }
 
-/// A message as JSON.
 #[derive(Serialize)]
 struct Message<'a> {
     v: u32,
@@ -38,7 +48,6 @@ struct Message<'a> {
     message: &'a str,
 }
 
-/// An error as JSON.
 #[derive(Serialize)]
 struct Failure<'a> {
     v: u32,
@@ -59,7 +68,6 @@ pub(crate) struct ErrorJson<'a> {
 }
 
 impl ErrorJson<'_> {
-    /// The line for it.
     pub(crate) fn line(self) -> String {
         text(&Failure { v: RunEvent::VERSION, kind: "error", error: self })
     }
@@ -97,7 +105,6 @@ impl Streams {
     }
 }
 
-/// The two streams of a command.
 pub(crate) struct Output {
     streams: Streams,
     /// How data looks.
@@ -115,15 +122,10 @@ pub(crate) struct Output {
 
 impl Output {
     pub(crate) fn new(environment: &Environment, color: Color, quiet: bool) -> Self {
-        Self {
-            streams: Streams::Own(BufWriter::new(io::stdout())),
-            style: style_for(environment, color, io::stdout().is_terminal()),
-            message_style: style_for(environment, color, io::stderr().is_terminal()),
-            quiet,
-            taken: false,
-            kind: String::new(),
-            json: false,
-        }
+        let style = style_for(environment, color, io::stdout().is_terminal());
+        let message_style = style_for(environment, color, io::stderr().is_terminal());
+        let streams = Streams::Own(BufWriter::new(io::stdout()));
+        Self { streams, ..Self::kept(style, message_style, quiet) }
     }
 
     /// Keeps everything in memory.
@@ -170,7 +172,6 @@ impl Output {
         self.json |= shown;
     }
 
-    /// Whether messages are lines of JSON.
     pub(crate) const fn is_json(&self) -> bool {
         self.json
     }
@@ -180,7 +181,6 @@ impl Output {
         self.taken |= shown;
     }
 
-    /// Writes data.
     pub(crate) fn data(&mut self, text: impl AsRef<str>) -> io::Result<()> {
         if self.taken {
             match self.json {
@@ -192,7 +192,6 @@ impl Output {
         self.streams.out().write_all(text.as_ref().as_bytes())
     }
 
-    /// Writes a line of data.
     pub(crate) fn line(&mut self, text: impl std::fmt::Display) -> io::Result<()> {
         self.data(format!("{text}\n"))
     }
@@ -217,6 +216,12 @@ impl Output {
             (false, true) => self.message("note", &text.to_string()),
             (false, false) => self.streams.say(&text),
         }
+    }
+
+    /// Ends a command with such a message.
+    pub(crate) fn conclude(&mut self, text: impl std::fmt::Display) -> Done {
+        self.note(text);
+        Ok(())
     }
 
     /// Warns; `-q` silences it.
@@ -250,7 +255,6 @@ impl Output {
         }
     }
 
-    /// Flushes both streams.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.streams.out().flush()
     }
@@ -258,16 +262,10 @@ impl Output {
 
 fn style_for(environment: &Environment, color: Color, is_terminal: bool) -> TextStyle {
     TextStyle {
-        color: match color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => is_terminal && !environment.no_color,
-        },
-        width: is_terminal.then(|| terminal_width(environment)),
+        color: color.or(is_terminal && !environment.no_color),
+        width: is_terminal.then(|| {
+            let reported = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+            environment.columns.or(reported).unwrap_or(80).clamp(40, 500)
+        }),
     }
-}
-
-fn terminal_width(environment: &Environment) -> usize {
-    let reported = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    environment.columns.or(reported).unwrap_or(80).clamp(40, 500)
 }

@@ -13,7 +13,6 @@ use crate::commands::hook::HookEvent;
 use crate::commands::task::{TaskArgs, cmd_hook_for_session, cmd_task_for_session};
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::error::CliError;
 use crate::exit_codes::Exit;
 use crate::output::{Color, Output};
 use crate::wiring::Context;
@@ -59,21 +58,10 @@ impl TaskHandler {
             words.as_ref().map_or((false, false), |w| (w.global.quiet, w.global.verbose));
         // Folder, config file and settings are those of the run. If a session could choose them, it could read any
         // file of the user.
-        let global = GlobalArgs {
-            directory: None,
-            config: None,
-            set: vec![],
-            color: Color::Auto,
-            quiet,
-            verbose,
-        };
+        let global = GlobalArgs { quiet, verbose, ..GlobalArgs::default() };
         let color = words.as_ref().map_or(Color::Auto, |words| words.global.color);
         let style = |auto| TextStyle {
-            color: match color {
-                Color::Auto => auto,
-                Color::Always => true,
-                Color::Never => false,
-            },
+            color: color.or(auto),
             width: call.width.map(|width| width.clamp(40, 500)),
         };
         let mut context = Context::for_session(
@@ -91,16 +79,14 @@ impl TaskHandler {
         };
         let code = match done {
             Ok(()) => Exit::Success,
-            Err(error) => print_error(&error, &mut context),
+            Err(error) => {
+                error.print(&mut context.out, str::to_owned);
+                error.exit
+            }
         };
         let (out, err) = context.out.into_texts();
         Ok(Reply { code: code.code(), out, err })
     }
-}
-
-fn print_error(error: &CliError, context: &mut Context<'_>) -> Exit {
-    error.print(&mut context.out, str::to_owned);
-    error.exit
 }
 
 impl SessionRequestHandler for TaskHandler {

@@ -3,9 +3,10 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ralph_core::Timestamp;
+use ralph_core::ids::RunId;
 use ralph_core::records::LogKind;
 use ralph_core::run::{Cancel, NeedsMerge, RunEvent, StopReason};
 use ralph_core::task::{Status, StatusFilter, Task};
@@ -21,11 +22,10 @@ use ralph_engine::run::run_files::{RunLogs, WorktreeLock};
 use ralph_engine::run::state_file::{self, StateFile};
 use ralph_engine::run::{journal, merges_needed};
 use ralph_engine::vcs::GitVcs;
-use ralph_engine::worktrees::Worktrees;
 use ralph_ui::status::{LaneStatus, State, StatusPage, WaitingTask};
 
 use crate::config::key;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::wiring::Context;
 
 /// How many commits the page shows.
@@ -41,7 +41,6 @@ const JOURNALS: usize = 50;
 pub(crate) struct RunFiles {
     /// The process of the active run.
     pub(crate) holder: Option<String>,
-    /// `state.toml`.
     pub(crate) state: Option<StateFile>,
     /// The files of the active run, or else of the last one.
     pub(crate) logs: Option<RunLogs>,
@@ -49,46 +48,34 @@ pub(crate) struct RunFiles {
 
 impl RunFiles {
     /// Reads the files, without changing anything or waiting.
-    pub(crate) fn read(context: &mut Context<'_>) -> Result<Self, CliError> {
+    pub(crate) fn read(context: &mut Context<'_>) -> Result<Self> {
         let project = context.project()?;
         project.check_ours()?;
         let folder = project.worktree.join(".ralph");
         let path = folder.join("state.toml");
         let holder = WorktreeLock::holder(&folder);
-        let state = state_file::read(&path).map_err(|error| {
-            CliError::failed(format!("{} cannot be read: {error}", path.display()))
-        })?;
+        let state =
+            state_file::read(&path).map_err(|error| CliError::file(&path, "read", error))?;
         // A run that has just started has not written its state yet: the existing file belongs to an earlier one.
         let of_holder = |state: &StateFile| {
             holder.as_ref().is_none_or(|holder| *holder == state.pid.to_string())
         };
         let state = state.filter(of_holder);
         let all = RunLogs::all(&project.resolve(context.config()?.get(key::LOGS_DIR)))?;
-        let logs = match &state {
-            Some(state) => {
-                let is_it = |logs: &&RunLogs| {
-                    journal::run_of(&logs.journal()).is_some_and(|run| run == state.run)
-                };
-                all.iter().rev().take(JOURNALS).find(is_it).cloned()
-            }
-            None => None,
-        };
+        let logs = state.as_ref().and_then(|state| logs_of(&state.run, &all)).cloned();
         Ok(Self { holder, state, logs })
     }
 
-    /// The socket of the active run.
     pub(crate) fn socket(&self) -> Option<PathBuf> {
         self.holder.as_ref()?;
         self.state.as_ref()?.control_socket.clone()
     }
 
     /// The journal of the run; nothing if it has none.
-    pub(crate) fn journal(&self) -> Result<Vec<RunEvent>, CliError> {
+    pub(crate) fn journal(&self) -> Result<Vec<RunEvent>> {
         let Some(logs) = &self.logs else { return Ok(vec![]) };
         let path = logs.journal();
-        journal::read(&path).map_err(|error| {
-            CliError::failed(format!("{} cannot be read: {error}", path.display()))
-        })
+        journal::read(&path).map_err(|error| CliError::file(&path, "read", error))
     }
 
     /// Whether a run is active here. `run` is what its journal says.
@@ -105,12 +92,17 @@ impl RunFiles {
     }
 }
 
+fn logs_of<'a>(run: &RunId, all: &'a [RunLogs]) -> Option<&'a RunLogs> {
+    let is_it = |logs: &&RunLogs| journal::run_of(&logs.journal()).as_ref() == Some(run);
+    all.iter().rev().take(JOURNALS).find(is_it)
+}
+
 /// The page that `ralph status` shows. `run` is the state from the journal, if there is one.
 pub(crate) fn page(
     run_files: &RunFiles,
     run: Option<RunView>,
     context: &mut Context<'_>,
-) -> Result<StatusPage, CliError> {
+) -> Result<StatusPage> {
     let project = context.project()?;
     let mut store = context.reader()?;
     let state = run_files.state(run.as_ref());
@@ -154,21 +146,20 @@ pub(crate) fn page(
 }
 
 /// The worktree of the first branch with an active run.
-pub(crate) fn first_lane(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
+pub(crate) fn first_lane(context: &mut Context<'_>) -> Result<Option<PathBuf>> {
     let at_work = |path: &PathBuf| WorktreeLock::holder(&path.join(".ralph")).is_some();
     Ok(lane_places(context)?.into_iter().find(at_work))
 }
 
 /// The worktree of the first branch that has had a run.
-pub(crate) fn first_place(context: &mut Context<'_>) -> Result<Option<PathBuf>, CliError> {
+pub(crate) fn first_place(context: &mut Context<'_>) -> Result<Option<PathBuf>> {
     let has_run = |path: &PathBuf| path.join(".ralph").join("state.toml").exists();
     Ok(lane_places(context)?.into_iter().find(has_run))
 }
 
-fn lane_places(context: &mut Context<'_>) -> Result<Vec<PathBuf>, CliError> {
+fn lane_places(context: &mut Context<'_>) -> Result<Vec<PathBuf>> {
     let project = context.project()?;
-    let folder = context.worktree_folder(&project)?;
-    let places = Worktrees::new(&project, &folder).places()?;
+    let places = context.places(&project)?;
     Ok(places.into_iter().map(|(_, path)| path).collect())
 }
 
@@ -177,14 +168,13 @@ fn lanes(
     project: &Project,
     store: &mut dyn Store,
     context: &mut Context<'_>,
-) -> Result<Vec<LaneStatus>, CliError> {
+) -> Result<Vec<LaneStatus>> {
     // In the worktree of a branch the page shows that branch.
     if project.worktree != project.root {
         return Ok(vec![]);
     }
     let config = context.config()?;
-    let folder = context.worktree_folder(project)?;
-    let places = Worktrees::new(project, &folder).places()?;
+    let places = context.places(project)?;
     if places.is_empty() {
         return Ok(vec![]);
     }
@@ -199,11 +189,8 @@ fn lanes(
         let holder = WorktreeLock::holder(&folder);
         let left = state_file::read(&folder.join("state.toml")).ok().flatten();
         let run = left.as_ref().and_then(|left| {
-            let is_it = |logs: &&RunLogs| {
-                journal::run_of(&logs.journal()).is_some_and(|run| run == left.run)
-            };
-            let logs = logs.iter().rev().take(JOURNALS).find(is_it)?;
-            Some(RunView::of(&journal::read(&logs.journal()).ok()?))
+            let journal = logs_of(&left.run, &logs)?.journal();
+            Some(RunView::of(&journal::read(&journal).ok()?))
         });
         found.push(LaneStatus {
             branch: branch.to_string(),
@@ -232,7 +219,7 @@ fn forecast_of(
     run: Option<&RunView>,
     left: u64,
     store: &mut dyn Store,
-) -> Result<Option<Forecast>, CliError> {
+) -> Result<Option<Forecast>> {
     // A run has its own scope; once it has ended, every open task counts.
     let at_work = run.filter(|run| run.outcome.is_none());
     let left = at_work.map_or(left, |run| run.counts.unresolved());
@@ -247,11 +234,6 @@ fn forecast_of(
 /// A command to type, and why.
 pub(crate) type NextStep = (String, Cow<'static, str>);
 
-/// What to type next, the best first, and why.
-pub(crate) fn steps(page: &StatusPage, context: &Context<'_>) -> Result<Vec<NextStep>, CliError> {
-    Ok(next(page, &context.project()?))
-}
-
 /// The last error, unless the run recovered from it.
 fn last_error(run: &RunView) -> Option<String> {
     let outcome = run.outcome.as_ref();
@@ -260,7 +242,7 @@ fn last_error(run: &RunView) -> Option<String> {
     run.last_error.clone().filter(|_| !all_well)
 }
 
-fn questions(store: &mut dyn Store) -> Result<Vec<QuestionView>, CliError> {
+fn questions(store: &mut dyn Store) -> Result<Vec<QuestionView>> {
     let open = store.questions(None, true)?;
     let view = |question: ralph_core::records::Question| QuestionView {
         id: question.id,
@@ -271,10 +253,7 @@ fn questions(store: &mut dyn Store) -> Result<Vec<QuestionView>, CliError> {
 }
 
 /// The first tasks that wait for the user without a question, and why.
-fn waiting(
-    store: &mut dyn Store,
-    questions: &[QuestionView],
-) -> Result<Vec<WaitingTask>, CliError> {
+fn waiting(store: &mut dyn Store, questions: &[QuestionView]) -> Result<Vec<WaitingTask>> {
     let filter =
         Filter { statuses: vec![StatusFilter::Stored(Status::Waiting)], ..Filter::default() };
     let asks = |task: &Task| questions.iter().any(|question| question.task == task.id);
@@ -319,15 +298,11 @@ fn commits(project: &Project) -> Vec<CommitView> {
     String::from_utf8_lossy(&printed).lines().filter_map(line).collect()
 }
 
-/// Whether the repository has files that `ralph init` writes.
-fn is_prepared(project: &Project) -> bool {
-    let there = |name: &str| Path::exists(&project.worktree.join(name));
-    there("ralph.toml") || there("PROMPT_build.md")
-}
-
-fn next(page: &StatusPage, project: &Project) -> Vec<NextStep> {
+/// What to type next, the best first, and why.
+pub(crate) fn next(page: &StatusPage, project: &Project) -> Vec<NextStep> {
     let (counts, run) = (&page.counts, page.run.as_ref());
-    let prepared = is_prepared(project);
+    let is_there = |name: &&str| project.worktree.join(name).exists();
+    let prepared = ["ralph.toml", "PROMPT_build.md"].iter().any(is_there);
     let mut steps: Vec<NextStep> = Vec::new();
     let mut step = |command: &str, why: &'static str| steps.push((command.to_owned(), why.into()));
     for question in page.questions.iter().take(3) {

@@ -14,20 +14,18 @@ use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ralph_core::run::Notice;
 use ralph_core::trust::{AGENTS, Approval, FOUND, Ledger, TrustState, Version, trust_state};
 use ralph_engine::project::Project;
 use ralph_engine::trust::{Deciding, FoundCommand, Trust, clone_source, name_of, version};
 
-use crate::commands::init::found_commands;
+use crate::commands::init::{DetectedCommand, found_commands};
 use crate::config::{Config, key};
-use crate::error::{CliError, quoted};
+use crate::error::{CliError, Result, quoted};
 use crate::launch::Mode;
 use crate::wiring::Context;
 
-pub(crate) use question::{Decision, ask, decisions, require, show};
+pub(crate) use question::{Decision, ask, decisions, may_ask, require, show, with_heading};
 
-/// The trust state of one call.
 #[derive(Default)]
 pub(crate) struct TrustCell {
     ledger: OnceCell<(Trust, Ledger)>,
@@ -37,28 +35,17 @@ pub(crate) struct TrustCell {
     replaced: RefCell<Vec<String>>,
     /// The command shows all replacements itself.
     pub(crate) silent: bool,
-    /// `--trust` was given.
     pub(crate) given: bool,
-}
-
-/// The test command of a project, and the file it comes from.
-pub(crate) struct TestCommand {
-    pub(crate) command: String,
-    pub(crate) from: String,
 }
 
 /// Detects the test command of a project for the engine.
 pub(crate) fn found_command() -> FoundCommand {
-    Arc::new(|worktree: &Path| {
-        let worktree = worktree.to_owned();
-        let project = Project { root: worktree.clone(), git_dir: worktree.join(".git"), worktree };
-        found_commands(&project).into_iter().next().map(|found| found.command)
-    })
+    Arc::new(|worktree: &Path| Some(found_commands(worktree).into_iter().next()?.command))
 }
 
 impl Context<'_> {
     /// The ledger of the repository, read once.
-    pub(crate) fn ledger(&self) -> Result<&(Trust, Ledger), CliError> {
+    pub(crate) fn ledger(&self) -> Result<&(Trust, Ledger)> {
         if let Some(known) = self.trust.ledger.get() {
             return Ok(known);
         }
@@ -84,11 +71,7 @@ impl Context<'_> {
     }
 
     /// The version that counts instead of the current text of a deciding file; `None` if the current text counts.
-    pub(crate) fn instead_of(
-        &self,
-        worktree: &Path,
-        name: &str,
-    ) -> Result<Option<Version>, CliError> {
+    pub(crate) fn instead_of(&self, worktree: &Path, name: &str) -> Result<Option<Version>> {
         let (_, ledger) = self.ledger()?;
         // Usually no session ever wrote the file, and then it is not read twice.
         if ledger.files.get(name).is_none_or(|known| known.written.is_empty()) {
@@ -128,19 +111,13 @@ impl Context<'_> {
         self.trust.unreported.borrow_mut().push(text);
     }
 
-    /// Replacements that have not been reported yet.
     pub(crate) fn take_replaced(&self) -> Vec<String> {
         std::mem::take(&mut *self.trust.unreported.borrow_mut())
     }
 
-    /// The same, for a run that is about to start.
-    pub(crate) fn replaced_notices(&self) -> Vec<Notice> {
-        self.take_replaced().into_iter().map(|text| Notice::Other { text }).collect()
-    }
-
     /// The command in `AGENTS.md`, else the detected one; `None` if there is neither. An empty command means that there
     /// are no tests.
-    pub(crate) fn test_command(&self, project: &Project) -> Result<Option<TestCommand>, CliError> {
+    pub(crate) fn test_command(&self, project: &Project) -> Result<Option<DetectedCommand>> {
         let agents = match self.instead_of(&project.worktree, AGENTS)? {
             Some(instead) => instead.text().map(str::to_owned),
             None => {
@@ -149,25 +126,25 @@ impl Context<'_> {
             }
         };
         if let Some(command) = agents {
-            return Ok(Some(TestCommand { command, from: AGENTS.to_owned() }));
+            return Ok(Some(DetectedCommand { command, from: AGENTS.to_owned() }));
         }
         if let Some(instead) = self.instead_of(&project.worktree, FOUND)? {
             let from = "your project before".to_owned();
-            return Ok(instead.text().map(|text| TestCommand { command: text.to_owned(), from }));
+            return Ok(instead
+                .text()
+                .map(|text| DetectedCommand { command: text.to_owned(), from }));
         }
-        let found = found_commands(project).into_iter().next();
-        Ok(found.map(|found| TestCommand { command: found.command, from: found.from }))
+        Ok(found_commands(&project.worktree).into_iter().next())
     }
 
     /// Whether the files of the repository may decide. `decides` whether there are any.
-    pub(crate) fn trust_state(&self, decides: bool) -> Result<TrustState, CliError> {
+    pub(crate) fn trust_state(&self, decides: bool) -> Result<TrustState> {
         let project = self.project()?;
         let (_, ledger) = self.ledger()?;
         Ok(trust_state(ledger.approval, clone_source(&project).is_some(), decides))
     }
 
-    /// Records that the user approves the repository.
-    pub(crate) fn approve(&mut self) -> Result<(), CliError> {
+    pub(crate) fn approve(&mut self) -> Result<()> {
         let (trust, _) = self.ledger()?;
         trust.set_approval(Approval::Approved).map_err(|error| unwritable(trust, &error))?;
         self.reread_trust();
@@ -181,7 +158,7 @@ impl Context<'_> {
         home: &Project,
         config: &Config,
         holds: bool,
-    ) -> Result<Deciding, CliError> {
+    ) -> Result<Deciding> {
         let (trust, _) = self.ledger()?;
         let prompts = [key::PROMPTS_BUILD, key::PROMPTS_PLAN];
         let prompts = prompts.map(|key| home.worktree.join(config.get(key)));
@@ -206,13 +183,12 @@ impl Context<'_> {
 
 pub(crate) fn unwritable(trust: &Trust, error: &std::io::Error) -> CliError {
     let path = trust.path().unwrap_or_default();
-    CliError::failed(format!("{} cannot be written: {error}", path.display()))
-        .hint("ralph stores your approvals there")
+    CliError::file(&path, "written", error).hint("ralph stores your approvals there")
 }
 
 fn unreadable(trust: &Trust, error: &std::io::Error) -> CliError {
     let path = trust.path().unwrap_or_default();
-    CliError::failed(format!("{} cannot be read: {error}", path.display()))
+    CliError::file(&path, "read", error)
         .hint("ralph stores your approvals and the changes of sessions there")
         .hint(format!(
             "review the files that decide what runs, then start over: rm {}",

@@ -5,27 +5,29 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ralph_core::AgentId;
+use ralph_core::branch::BranchName;
 use ralph_core::run::Notice;
-use ralph_core::task::{Actor, RetryLimit};
+use ralph_core::task::{Actor, RetryLimit, Task};
 use ralph_core::trust::SETTINGS;
+use ralph_core::{AgentId, TaskId, Timestamp};
+use ralph_engine::clock;
 use ralph_engine::entropy::Ids;
 use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::project::Project;
 use ralph_engine::store::{MemoryStore, SqliteStore, sqlite};
 use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
+use ralph_engine::worktrees::Worktrees;
 
 use crate::app::GlobalArgs;
 use crate::config::{self, Config, Flags, Sources, key};
 use crate::environment::Environment;
-use crate::error::CliError;
+use crate::error::{CliError, Result, with_store};
 use crate::exit_codes::Exit;
 use crate::launch;
 use crate::output::{Color, Output};
 use crate::trust::TrustCell;
 
-/// The context of a command.
 pub(crate) struct Context<'a> {
     pub(crate) environment: &'a Environment,
     pub(crate) global: &'a GlobalArgs,
@@ -43,34 +45,28 @@ pub(crate) struct Context<'a> {
     /// The sandbox of a run, tried once for all of its branches.
     pub(crate) sandboxed: RefCell<Option<launch::RunSandbox>>,
     /// Set if the command runs on behalf of a session: which one, and its input.
-    for_session: Option<ForSession>,
-    /// Which files may decide what runs.
+    for_session: Option<(Actor, String)>,
     pub(crate) trust: TrustCell,
-}
-
-/// A call that came from inside a session.
-struct ForSession {
-    actor: Actor,
-    stdin: String,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(environment: &'a Environment, global: &'a GlobalArgs) -> Self {
         let out = Output::new(environment, global.color, global.quiet);
-        let (project, config) = (OnceCell::new(), OnceCell::new());
-        let odd_agents = RefCell::default();
-        let sandboxed = RefCell::default();
+        Self::with_output(environment, global, out)
+    }
+
+    fn with_output(environment: &'a Environment, global: &'a GlobalArgs, out: Output) -> Self {
         Self {
             environment,
             global,
             out,
-            project,
-            config,
+            project: OnceCell::new(),
+            config: OnceCell::new(),
             flags: Flags::default(),
             resumed: vec![],
             warned: false,
-            odd_agents,
-            sandboxed,
+            odd_agents: RefCell::default(),
+            sandboxed: RefCell::default(),
             for_session: None,
             trust: TrustCell::default(),
         }
@@ -83,21 +79,14 @@ impl<'a> Context<'a> {
         global: &'a GlobalArgs,
         out: Output,
         (project, config): (Project, Config),
-        (actor, stdin): (Actor, String),
+        caller: (Actor, String),
     ) -> Self {
         Self {
-            environment,
-            global,
-            out,
             project: project.into(),
             config: config.into(),
-            flags: Flags::default(),
-            resumed: vec![],
             warned: true,
-            odd_agents: RefCell::default(),
-            sandboxed: RefCell::default(),
-            for_session: Some(ForSession { actor, stdin }),
-            trust: TrustCell::default(),
+            for_session: Some(caller),
+            ..Self::with_output(environment, global, out)
         }
     }
 
@@ -109,12 +98,16 @@ impl<'a> Context<'a> {
         self.environment.get("RALPH_SOCKET").map(Path::new)
     }
 
-    /// Reads standard input to its end.
-    pub(crate) fn read_stdin(&mut self) -> Result<String, CliError> {
+    pub(crate) fn read_stdin(&mut self) -> Result<String> {
         match &mut self.for_session {
-            Some(for_session) => Ok(std::mem::take(&mut for_session.stdin)),
+            Some((_, stdin)) => Ok(std::mem::take(stdin)),
             None => Ok(io::read_to_string(io::stdin())?),
         }
+    }
+
+    /// A text from an argument; `-` stands for standard input.
+    pub(crate) fn argument(&mut self, text: &str) -> Result<String> {
+        if text == "-" { self.read_stdin() } else { Ok(text.to_owned()) }
     }
 
     /// The folder that the command works in.
@@ -122,8 +115,7 @@ impl<'a> Context<'a> {
         self.global.directory.clone().unwrap_or_else(|| PathBuf::from("."))
     }
 
-    /// The repository that we are in.
-    pub(crate) fn project(&self) -> Result<Project, CliError> {
+    pub(crate) fn project(&self) -> Result<Project> {
         if let Some(project) = self.project.get() {
             return Ok(project.clone());
         }
@@ -147,12 +139,12 @@ impl<'a> Context<'a> {
     }
 
     /// The current settings. Prints their warnings once.
-    pub(crate) fn config(&mut self) -> Result<Config, CliError> {
+    pub(crate) fn config(&mut self) -> Result<Config> {
         if let Some(config) = self.config.get() {
             return Ok(config.clone());
         }
         let read = self.sources()?;
-        let loaded = Config::load(read.clone()).map_err(|error| config_error(&error))?;
+        let loaded = Config::load(read.clone())?;
         let reported = std::mem::replace(&mut self.warned, true);
         for warning in loaded.warnings.iter().filter(|_| !reported) {
             self.out.warning(warning);
@@ -172,7 +164,7 @@ impl<'a> Context<'a> {
     }
 
     /// The files and variables that the settings come from.
-    pub(crate) fn sources(&self) -> Result<Sources, CliError> {
+    pub(crate) fn sources(&self) -> Result<Sources> {
         let user = match &self.environment.user_config {
             Some(path) => {
                 let read = untrusted::read_named(None, path, untrusted::SMALL);
@@ -196,9 +188,8 @@ impl<'a> Context<'a> {
                     Some(version) => version.text().map(str::to_owned),
                     None => if_there(path, untrusted::read_named(root, path, untrusted::SMALL))?,
                 };
-                let text = text.ok_or_else(|| {
-                    CliError::failed(format!("there is no config file {}", path.display()))
-                })?;
+                let text =
+                    text.ok_or_else(|| failed!("there is no config file {}", path.display()))?;
                 Some((path.clone(), text))
             }
             None => match Project::find(&self.folder()) {
@@ -230,14 +221,18 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The folder of worktrees.
-    pub(crate) fn worktree_folder(&mut self, project: &Project) -> Result<PathBuf, CliError> {
+    pub(crate) fn worktree_folder(&mut self, project: &Project) -> Result<PathBuf> {
         let config = self.config()?;
         Ok(launch::worktree_folder(project, &config, self.environment.home.as_deref()))
     }
 
+    /// The branches with worktrees of ralph's, and their folders.
+    pub(crate) fn places(&mut self, project: &Project) -> Result<Vec<(BranchName, PathBuf)>> {
+        Ok(Worktrees::new(project, &self.worktree_folder(project)?).places()?)
+    }
+
     /// The path of the store, after checking that the folder is ralph's.
-    pub(crate) fn store_path(&mut self) -> Result<(Project, PathBuf), CliError> {
+    pub(crate) fn store_path(&mut self) -> Result<(Project, PathBuf)> {
         if self.session_socket().is_some() {
             return Err(out_of_reach());
         }
@@ -250,36 +245,35 @@ impl<'a> Context<'a> {
         Ok((project, path))
     }
 
-    /// Opens the store for changes, and creates it if it does not exist.
-    pub(crate) fn store(&mut self) -> Result<Box<dyn Store>, CliError> {
+    /// The path of the store for changes. Git ignores its folder before the store is created.
+    fn path_to_change(&mut self) -> Result<PathBuf> {
         self.check_not_in_session()?;
         let (project, path) = self.store_path()?;
         self.report_waiting();
         if !path.exists() {
             project.exclude_state()?;
         }
-        Ok(Box::new(SqliteStore::open(&path)?))
+        Ok(path)
+    }
+
+    /// Opens the store for changes, and creates it if it does not exist.
+    pub(crate) fn store(&mut self) -> Result<Box<dyn Store>> {
+        Ok(Box::new(SqliteStore::open(&self.path_to_change()?)?))
     }
 
     /// Opens the store for a run, and waits while another process keeps it locked: an overnight run must not end
     /// because of it.
-    pub(crate) fn store_of_run(&mut self) -> Result<Box<dyn Store>, CliError> {
-        self.check_not_in_session()?;
-        let (project, path) = self.store_path()?;
-        self.report_waiting();
-        if !path.exists() {
-            project.exclude_state()?;
-        }
+    pub(crate) fn store_of_run(&mut self) -> Result<Box<dyn Store>> {
+        let path = self.path_to_change()?;
         let hint = "find the process with `fuser .ralph/progress.db`, or press Ctrl-C";
         let waiting =
             |error: &StoreError| self.out.note(format!("{error}; still waiting ({hint})"));
-        let opened = until_unlocked(|| SqliteStore::open(&path), waiting)?;
-        Ok(Box::new(opened))
+        Ok(Box::new(until_unlocked(|| SqliteStore::open(&path), waiting)?))
     }
 
     /// A process of a session without its socket must not act as the user. The loop starts gates on behalf of the
     /// user, so they may do what the user may.
-    fn check_not_in_session(&self) -> Result<(), CliError> {
+    fn check_not_in_session(&self) -> Result<()> {
         let of_session = |name| self.environment.get(name).is_some();
         if self.for_session.is_some() || !of_session("RALPH_MARK") || of_session("RALPH_GATE") {
             return Ok(());
@@ -291,13 +285,28 @@ impl<'a> Context<'a> {
     }
 
     /// Opens the store for reading. If it does not exist, it reads as empty.
-    pub(crate) fn reader(&mut self) -> Result<Box<dyn Store>, CliError> {
+    pub(crate) fn reader(&mut self) -> Result<Box<dyn Store>> {
         let (_, path) = self.store_path()?;
         self.report_waiting();
         Ok(match SqliteStore::open_existing(&path)? {
             Some(store) => Box::new(store),
             None => Box::new(MemoryStore::new()),
         })
+    }
+
+    /// Changes the store on behalf of the caller.
+    pub(crate) fn change<T>(
+        &mut self,
+        act: impl FnOnce(&mut dyn Store, &Actor, Timestamp) -> Result<T, StoreError>,
+    ) -> Result<T> {
+        let by = self.actor()?;
+        let mut store = self.store()?;
+        act(&mut *store, &by, clock::now()).map_err(|error| with_store(error, &mut *store))
+    }
+
+    pub(crate) fn task(&mut self, id: &TaskId) -> Result<Task> {
+        let mut store = self.reader()?;
+        store.get(id).map_err(|error| with_store(error, &mut *store))
     }
 
     /// Opens the store for a completion: waits for nobody, and creates and migrates nothing. `None` if there is nothing
@@ -320,9 +329,9 @@ impl<'a> Context<'a> {
     }
 
     /// Who acts: the agent that the environment names, or the user at the terminal.
-    pub(crate) fn actor(&self) -> Result<Actor, CliError> {
-        if let Some(for_session) = &self.for_session {
-            return Ok(for_session.actor.clone());
+    pub(crate) fn actor(&self) -> Result<Actor> {
+        if let Some((actor, _)) = &self.for_session {
+            return Ok(actor.clone());
         }
         match self.environment.get("RALPH_AGENT_ID") {
             Some(text) => Ok(Actor::Agent(agent_id(text)?, None)),
@@ -342,18 +351,14 @@ impl<'a> Context<'a> {
         Ids::new(seed.map(|seed| seed.wrapping_add(number.wrapping_mul(1_000_003))))
     }
 
-    /// How often ralph retries a task.
-    pub(crate) fn retry_limit(&mut self) -> Result<RetryLimit, CliError> {
-        Ok(match config::retry_limit(&self.config()?) {
-            config::Retries::AtMost(most) => RetryLimit::AtMost(most),
-            config::Retries::Unlimited => RetryLimit::Unlimited,
-        })
+    pub(crate) fn retry_limit(&mut self) -> Result<RetryLimit> {
+        Ok(config::retry_limit(&self.config()?))
     }
 }
 
 /// The error for a command that a session may not use.
 pub(crate) fn out_of_reach() -> CliError {
-    CliError::new(Exit::NotEligible, "a session cannot use this command").hint(POSSIBLE)
+    refused!("a session cannot use this command").hint(POSSIBLE)
 }
 
 /// Retries opening while another process has the lock. Each try waits by itself.
@@ -373,31 +378,32 @@ fn until_unlocked<S>(
 const POSSIBLE: &str = "you can use ralph task peek, ready, list, show, tree, deps, plan-status, log, \
                         done, fail, ask and add, and claim and renew if you choose your task";
 
-/// Reads an agent id from an argument or the environment.
-pub(crate) fn agent_id(text: &str) -> Result<AgentId, CliError> {
-    AgentId::new(text)
-        .map_err(|error| CliError::failed(format!("{text:?} is not a valid agent id: {error}")))
+pub(crate) fn agent_id(text: &str) -> Result<AgentId> {
+    AgentId::new(text).map_err(|error| failed!("{text:?} is not a valid agent id: {error}"))
 }
 
-pub(crate) fn config_error(error: &config::ConfigError) -> CliError {
-    let text = error.to_string();
-    let (message, excerpt) = text.split_once('\n').unwrap_or((&text, ""));
-    let failed = match error.is_usage() {
-        true => CliError::usage(message),
-        false => CliError::failed(message),
-    };
-    let failed = if excerpt.is_empty() { failed } else { failed.excerpt(excerpt) };
-    failed.hint("see every setting and what it means: ralph config defaults")
+impl From<config::ConfigError> for CliError {
+    fn from(error: config::ConfigError) -> Self {
+        let failed = match error.is_usage() {
+            true => Self::usage(error.message()),
+            false => Self::failed(error.message()),
+        };
+        let failed = match error.excerpt() {
+            "" => failed,
+            excerpt => failed.excerpt(excerpt),
+        };
+        failed.hint("see every setting and what it means: ralph config defaults")
+    }
 }
 
 /// The text of a file; `None` if it does not exist.
-fn if_there(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<String>, CliError> {
+fn if_there(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<String>> {
     match read {
         Ok(bytes) => String::from_utf8(bytes)
             .map(Some)
-            .map_err(|_| CliError::failed(format!("{} is not UTF-8 text", path.display()))),
+            .map_err(|_| failed!("{} is not UTF-8 text", path.display())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(CliError::failed(format!("{} cannot be read: {error}", path.display()))),
+        Err(error) => Err(CliError::file(path, "read", error)),
     }
 }
 

@@ -3,17 +3,14 @@
 use std::io::{self, IsTerminal};
 
 use clap::Args;
-use ralph_core::nearest::nearest;
 use ralph_core::records::Question;
 use ralph_core::task::Status;
 use ralph_core::text;
-use ralph_core::time::Timestamp;
 use ralph_engine::clock;
 use ralph_ui::columns::{Cell, table};
 
-use super::task::text_error;
-use crate::error::{CliError, Done, with_store};
-use crate::exit_codes::Exit;
+use super::recover::age;
+use crate::error::{CliError, Done, Result};
 use crate::wiring::Context;
 
 /// List the agents' open questions, or answer one
@@ -48,26 +45,23 @@ pub(crate) fn cmd_answer(args: &AnswerArgs, context: &mut Context<'_>) -> Done {
     if answer.trim().is_empty() {
         return Err(CliError::failed("the answer is empty"));
     }
-    let answer = text::long("answer", answer.trim()).map_err(text_error)?;
-    let by = context.actor()?;
-    let mut store = context.store()?;
-    let answered = store.answer(&question.id, &answer, &by, clock::now());
-    answered.map_err(|error| with_store(error, &mut *store))?;
+    let answer = text::long("answer", answer.trim())?;
+    context.change(|store, by, now| store.answer(&question.id, &answer, by, now))?;
+    let mut store = context.reader()?;
     let task = &question.task;
     let left = store.questions(Some(task), true)?.len();
-    context.out.note(match (left, store.get(task)?.status) {
+    context.out.conclude(match (left, store.get(task)?.status) {
         (0, Status::Pending) => {
             format!("{task} is open again; its next attempt gets the answer")
         }
         (0, status) => format!("{task} is {status}; its next attempt gets the answer"),
         (1, _) => format!("{task} waits for one more answer: ralph answer {task} \"TEXT\""),
         (left, _) => format!("{task} waits for {left} more answers: ralph answer"),
-    });
-    Ok(())
+    })
 }
 
 /// The open question with this id, or the only open question of the task with this id.
-fn find<'a>(id: &str, open: &'a [Question]) -> Result<&'a Question, CliError> {
+fn find<'a>(id: &str, open: &'a [Question]) -> Result<&'a Question> {
     if let Some(question) = open.iter().find(|question| question.id.as_str() == id) {
         return Ok(question);
     }
@@ -76,21 +70,14 @@ fn find<'a>(id: &str, open: &'a [Question]) -> Result<&'a Question, CliError> {
     match of_task.as_slice() {
         [question] => Ok(question),
         [] => {
-            let failed =
-                CliError::new(Exit::NotEligible, format!("there is no open question {id}"));
+            let failed = refused!("there is no open question {id}");
             let names = open.iter().flat_map(|q| [q.id.as_str(), q.task.as_str()]);
-            Err(match nearest(id, names, 1).as_slice() {
-                [near, ..] => failed.hint(format!("did you mean {near}?")),
-                [] => failed.hint("see the open questions: ralph answer"),
-            })
+            Err(failed.near(id, names, "see the open questions: ralph answer"))
         }
         several => {
             let names: Vec<&str> = several.iter().map(|question| question.id.as_str()).collect();
-            Err(CliError::new(
-                Exit::NotEligible,
-                format!("{id} has {} open questions", several.len()),
-            )
-            .hint(format!("name one of them: {}", names.join(", "))))
+            Err(refused!("{id} has {} open questions", several.len())
+                .hint(format!("name one of them: {}", names.join(", "))))
         }
     }
 }
@@ -100,8 +87,7 @@ fn list(open: &[Question], json: bool, context: &mut Context<'_>) -> Done {
         return Ok(context.out.json(&open)?);
     }
     if open.is_empty() {
-        context.out.note("there are no open questions");
-        return Ok(());
+        return context.out.conclude("there are no open questions");
     }
     let now = clock::now();
     let rows: Vec<Vec<Cell>> = open
@@ -110,36 +96,25 @@ fn list(open: &[Question], json: bool, context: &mut Context<'_>) -> Done {
             vec![
                 Cell::new(question.id.as_str()),
                 Cell::new(question.task.as_str()),
-                Cell::new(age(question.asked_at, now)),
+                Cell::new(age(question.asked_at, now, 24)),
                 Cell::new(text::printable_line(&question.text)),
             ]
         })
         .collect();
-    let style = context.out.style;
-    context.out.data(table(&["ID", "TASK", "AGE", "QUESTION"], 3, &rows, style))?;
-    context.out.note("answer one with: ralph answer ID \"TEXT\"");
-    Ok(())
-}
-
-/// An age in the largest unit that fits.
-fn age(then: Timestamp, now: Timestamp) -> String {
-    let seconds = now.millis_since(then) / 1000;
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m", seconds / 60),
-        3600..86_400 => format!("{}h", seconds / 3600),
-        _ => format!("{}d", seconds / 86_400),
-    }
+    context.out.data(table(&["ID", "TASK", "AGE", "QUESTION"], 3, &rows, context.out.style))?;
+    context.out.conclude("answer one with: ralph answer ID \"TEXT\"")
 }
 
 #[cfg(test)]
 mod tests {
+    use ralph_core::Timestamp;
+
     use super::*;
 
     #[test]
     fn an_age_is_reported_in_the_largest_unit_that_fits() {
         let ages = [0, 59, 60, 3599, 3600, 86_399, 86_400 * 9].map(|seconds| {
-            age(Timestamp::from_millis(0), Timestamp::from_millis(0).plus_seconds(seconds))
+            age(Timestamp::from_millis(0), Timestamp::from_millis(0).plus_seconds(seconds), 24)
         });
         assert_eq!(ages, ["0s", "59s", "1m", "59m", "1h", "23h", "9d"]);
     }

@@ -7,7 +7,7 @@ use ralph_core::TaskId;
 
 use super::flags::{self, JobArgs, LaneArgs, LoopArgs};
 use crate::config::{Preset, key};
-use crate::error::{CliError, Done, feature_name, task_id};
+use crate::error::{CliError, Done, Result, feature_name, task_id};
 use crate::launch::{self, RunOptions, Target};
 use crate::wiring::Context;
 
@@ -72,7 +72,7 @@ pub(crate) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// Parses `[N] [PLAN]`: an argument of digits is the number.
-pub(super) fn sorted_out(given: &[String]) -> Result<(Option<u32>, Option<PathBuf>), CliError> {
+pub(super) fn sorted_out(given: &[String]) -> Result<(Option<u32>, Option<PathBuf>)> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (numbers, plans): (Vec<&String>, Vec<&String>) =
         given.iter().partition(|text| is_number(text));
@@ -82,9 +82,9 @@ pub(super) fn sorted_out(given: &[String]) -> Result<(Option<u32>, Option<PathBu
         }
         ([_, _, ..], _) => Err(CliError::usage("the number of sessions was given twice")),
         (number, plan) => {
-            let number = number.first().map(|text| {
-                text.parse().map_err(|_| CliError::usage(format!("{text} is too large a number")))
-            });
+            let number = number
+                .first()
+                .map(|text| text.parse().map_err(|_| usage!("{text} is too large a number")));
             Ok((number.transpose()?, plan.first().map(PathBuf::from)))
         }
     }
@@ -100,7 +100,7 @@ pub(crate) fn cmd_run(args: &RunArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The feature of this name, or else the task.
-fn named(text: &str, context: &mut Context<'_>) -> Result<Target, CliError> {
+fn named(text: &str, context: &mut Context<'_>) -> Result<Target> {
     let mut store = context.reader()?;
     if let Ok(name) = feature_name(text)
         && store.features()?.iter().any(|known| known.name == name)
@@ -113,7 +113,6 @@ fn named(text: &str, context: &mut Context<'_>) -> Result<Target, CliError> {
     }
 }
 
-/// Starts the loop, or says what it would do.
 pub(super) fn go(
     options: RunOptions,
     sessions: Option<u32>,
@@ -132,12 +131,10 @@ pub(super) fn go(
 /// A feature or a task is in the task database. A preset that works on a file would ignore it and work on the whole
 /// file.
 fn refuse_a_target_beside_a_file(target: &Target, context: &mut Context<'_>) -> Done {
-    let target = match target {
-        Target::All => return Ok(()),
-        Target::Feature(name) => format!("feature {name}"),
-        Target::Task(id) => format!("task {id}"),
-    };
-    let config = context.config()?;
+    if *target == Target::All {
+        return Ok(());
+    }
+    let (config, target) = (context.config()?, target.words());
     let preset = config.get(key::PRESET);
     if Preset::named(preset).is_none_or(|preset| preset.source == "store") {
         return Ok(());

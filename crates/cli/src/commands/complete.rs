@@ -41,7 +41,8 @@ pub(crate) fn cmd_complete(args: &CompleteArgs, context: &mut Context<'_>) -> Do
     let mut words = args.words.clone();
     words.resize(args.index + 1, OsString::new());
     let current = words[args.index].clone();
-    let finder = Arc::new(Finder::new(context.environment, words.clone()));
+    let finder =
+        Arc::new(Finder { environment: context.environment.clone(), words: words.clone() });
     let mut command = attached(command_line(), "", &finder);
     let found = complete(&mut command, words, args.index, None).unwrap_or_default();
     for candidate in offered(&found, &current) {

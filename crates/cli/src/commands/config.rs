@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use ralph_engine::project::Project;
 
 mod change;
 
 use crate::config::{self, Config};
 use crate::error::{CliError, Done};
 use crate::launch;
-use crate::wiring::{Context, config_error};
+use crate::wiring::Context;
 
 /// Show, change and check the settings
 #[derive(Debug, Args)]
@@ -101,8 +100,7 @@ pub(crate) fn cmd_config(args: &ConfigArgs, context: &mut Context<'_>) -> Done {
     match &args.command {
         ConfigCommand::Show { json } => {
             let config = context.config()?;
-            let project = Project::find(&context.folder()).ok();
-            let preset = launch::preset_here(&config, project.as_ref());
+            let preset = launch::preset_here(&config, &context.folder());
             match json {
                 true => Ok(context.out.json(&config::show_json(&config, preset))?),
                 false => Ok(context.out.data(config::show(&config, preset))?),
@@ -124,19 +122,15 @@ pub(crate) fn cmd_config(args: &ConfigArgs, context: &mut Context<'_>) -> Done {
 fn check(file: Option<&PathBuf>, context: &mut Context<'_>) -> Done {
     let mut sources = context.sources()?;
     if let Some(file) = file {
-        let text = std::fs::read_to_string(file).map_err(|error| {
-            CliError::failed(format!("{} cannot be read: {error}", file.display()))
-        })?;
+        let text =
+            std::fs::read_to_string(file).map_err(|error| CliError::file(file, "read", error))?;
         sources.repo = Some((file.clone(), text));
     }
-    let read = [&sources.user, &sources.repo].into_iter().flatten();
-    let names: Vec<String> = read.map(|(path, _)| path.display().to_string()).collect();
-    let loaded = Config::load(sources).map_err(|error| config_error(&error))?;
+    let files = sources.files();
+    let loaded = Config::load(sources)?;
     for warning in &loaded.warnings {
         context.out.warning(warning);
     }
-    let files =
-        if names.is_empty() { "no config file: defaults".to_owned() } else { names.join(", ") };
     let word = match loaded.warnings.len() {
         0 => "ok".to_owned(),
         1 => "ok, with a warning".to_owned(),

@@ -5,40 +5,27 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use ralph_core::TaskId;
 use ralph_core::run::{Cancel, Control};
-use ralph_engine::clock;
 use ralph_engine::socket::client::{self, ClientError};
 use ralph_engine::untrusted;
-use ralph_engine::worktrees::Worktrees;
-use serde::Serialize;
+use serde_json::json;
 
-use crate::error::{CliError, Done, task_id, with_store};
+use crate::error::{CliError, Done, Result, task_id};
 use crate::wiring::{Context, out_of_reach};
 
-/// Pause: finish the current session, start nothing new
 #[derive(Debug, Args)]
-#[command(after_help = "Example: ralph pause")]
-pub(crate) struct PauseArgs {
+pub(crate) struct ControlArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn cmd_pause(args: &PauseArgs, context: &mut Context<'_>) -> Done {
+pub(crate) fn cmd_pause(args: &ControlArgs, context: &mut Context<'_>) -> Done {
     let message =
         "paused: ralph finishes the current sessions and waits; to continue: ralph resume";
     send(&Control::Pause, message, args.json, context)
 }
 
-/// Resume a paused loop
-#[derive(Debug, Args)]
-#[command(after_help = "Example: ralph resume")]
-pub(crate) struct ResumeArgs {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-pub(crate) fn cmd_resume(args: &ResumeArgs, context: &mut Context<'_>) -> Done {
+pub(crate) fn cmd_resume(args: &ControlArgs, context: &mut Context<'_>) -> Done {
     send(&Control::Resume, "resumed: the run continues", args.json, context)
 }
 
@@ -92,10 +79,8 @@ pub(crate) fn cmd_cancel(args: &CancelArgs, context: &mut Context<'_>) -> Done {
     send(&Control::Cancel(cancel), message, args.json, context)
 }
 
-/// Skip a task: stop its session and leave it for you
 #[derive(Debug, Args)]
-#[command(after_help = "Example: ralph skip t-abcd2345")]
-pub(crate) struct SkipArgs {
+pub(crate) struct TaskControlArgs {
     /// The task
     id: String,
     /// Print JSON
@@ -103,35 +88,16 @@ pub(crate) struct SkipArgs {
     json: bool,
 }
 
-pub(crate) fn cmd_skip(args: &SkipArgs, context: &mut Context<'_>) -> Done {
+pub(crate) fn cmd_skip(args: &TaskControlArgs, context: &mut Context<'_>) -> Done {
     let task = task_id(&args.id)?;
     let message = format!("{task} is skipped and waits for you; to reopen it: ralph retry {task}");
     send_or_do(&task, Control::Skip { task: task.clone() }, &message, args.json, context)
 }
 
-/// Retry a task from scratch: clear its claim, its retries and its open questions
-#[derive(Debug, Args)]
-#[command(after_help = "Example: ralph retry t-abcd2345")]
-pub(crate) struct RetryArgs {
-    /// The task
-    id: String,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-pub(crate) fn cmd_retry(args: &RetryArgs, context: &mut Context<'_>) -> Done {
+pub(crate) fn cmd_retry(args: &TaskControlArgs, context: &mut Context<'_>) -> Done {
     let task = task_id(&args.id)?;
     let message = format!("{task} is open again; its retries and questions are cleared");
     send_or_do(&task, Control::Retry { task: task.clone() }, &message, args.json, context)
-}
-
-/// The JSON output of a control command.
-#[derive(Serialize)]
-struct Sent<'a> {
-    control: &'a Control,
-    /// `run` when it was sent to a running loop, `store` when it was done directly.
-    reached: &'static str,
 }
 
 fn send(control: &Control, message: &str, json: bool, context: &mut Context<'_>) -> Done {
@@ -152,42 +118,34 @@ fn send_or_do(
     json: bool,
     context: &mut Context<'_>,
 ) -> Done {
-    let mut store = context.reader()?;
-    let branch = store.get(task).map_err(|error| with_store(error, &mut *store))?.branch;
+    let branch = context.task(task)?.branch;
     if reach(&control, branch.as_deref(), context)? {
         return print_result(&control, "run", message, json, context);
     }
-    let by = context.actor()?;
-    let mut store = context.store()?;
-    let done = match &control {
-        Control::Skip { .. } => store.hold(task, &by, clock::now()),
-        _ => store.reset(task, &by, clock::now()),
-    };
-    done.map_err(|error| with_store(error, &mut *store))?;
+    context.change(|store, by, now| match &control {
+        Control::Skip { .. } => store.hold(task, by, now),
+        _ => store.reset(task, by, now),
+    })?;
     print_result(&control, "store", message, json, context)
 }
 
+/// `reached`: `run` when it was sent to a running loop, `store` when it was done directly.
 fn print_result(
     control: &Control,
-    reached: &'static str,
+    reached: &str,
     message: &str,
     json: bool,
     context: &mut Context<'_>,
 ) -> Done {
     if json {
-        return Ok(context.out.json(&Sent { control, reached })?);
+        return Ok(context.out.json(&json!({"control": control, "reached": reached}))?);
     }
-    context.out.note(message);
-    Ok(())
+    context.out.conclude(message)
 }
 
 /// Sends a control to the run of this worktree and to those of its branches. Returns whether a run received it.
 /// A control about a task of a `branch` goes to the run of that branch alone.
-fn reach(
-    control: &Control,
-    branch: Option<&str>,
-    context: &mut Context<'_>,
-) -> Result<bool, CliError> {
+fn reach(control: &Control, branch: Option<&str>, context: &mut Context<'_>) -> Result<bool> {
     if context.session_socket().is_some() {
         return Err(out_of_reach());
     }
@@ -198,9 +156,7 @@ fn reach(
             // The run was killed before it could remove its socket.
             Err(ClientError::NobodyThere(_)) => {}
             Err(error) => {
-                return Err(CliError::failed(format!(
-                    "the run did not accept the command: {error}"
-                )));
+                return Err(failed!("the run did not accept the command: {error}"));
             }
         }
     }
@@ -209,18 +165,14 @@ fn reach(
 
 /// The control sockets that the state files of the worktrees name: in the worktree of a branch only that of its own
 /// run, in the main worktree that of its run and those of its branches.
-fn control_sockets(
-    branch: Option<&str>,
-    context: &mut Context<'_>,
-) -> Result<Vec<PathBuf>, CliError> {
+fn control_sockets(branch: Option<&str>, context: &mut Context<'_>) -> Result<Vec<PathBuf>> {
     let project = context.project()?;
     project.check_ours()?;
     let own = socket_in(&project.worktree).filter(|_| project.worktree != project.root);
     if own.is_some() {
         return Ok(own.into_iter().collect());
     }
-    let folder = context.worktree_folder(&project)?;
-    let places = Worktrees::new(&project, &folder).places()?;
+    let places = context.places(&project)?;
     let lane = places.iter().find(|(name, _)| branch == Some(name.as_str()));
     if let Some(socket) = lane.and_then(|(_, path)| socket_in(path)) {
         return Ok(vec![socket]);

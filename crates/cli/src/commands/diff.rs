@@ -16,11 +16,9 @@ use ralph_engine::run::run_files::WorktreeLock;
 use ralph_engine::run::task_of_branch;
 use ralph_engine::vcs::GitVcs;
 use ralph_engine::vcs::wip::list_wip;
-use ralph_engine::worktrees::Worktrees;
 use serde::Serialize;
 
-use crate::error::{CliError, Done, quoted, task_id, with_store};
-use crate::exit_codes::Exit;
+use crate::error::{Done, Result, quoted, task_id};
 use crate::history;
 use crate::status_query::RunFiles;
 use crate::wiring::{Context, out_of_reach};
@@ -49,7 +47,6 @@ pub(crate) struct DiffArgs {
     json: bool,
 }
 
-/// What is shown.
 enum Work {
     /// Commits, the oldest first.
     Commits(Vec<CommitView>),
@@ -57,7 +54,6 @@ enum Work {
     Trees { from: String, to: String, what: &'static str, title: String },
 }
 
-/// The JSON output.
 #[derive(Serialize)]
 struct Told<'a> {
     task: Option<&'a TaskId>,
@@ -83,8 +79,7 @@ pub(crate) fn cmd_diff(args: &DiffArgs, context: &mut Context<'_>) -> Done {
     }
     if let Work::Trees { from, to, title, .. } = &work {
         if from == to {
-            context.out.note(format!("{title}: no changes"));
-            return Ok(());
+            return context.out.conclude(format!("{title}: no changes"));
         }
         context.out.note(title);
     }
@@ -139,10 +134,8 @@ fn add(all: &mut Vec<FileChange>, more: Vec<FileChange>) {
 }
 
 /// The work of a task, and the worktree that it is in.
-fn of_task(id: &TaskId, context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
-    let mut store = context.reader()?;
-    let task = store.get(id).map_err(|error| with_store(error, &mut *store))?;
-    drop(store);
+fn of_task(id: &TaskId, context: &mut Context<'_>) -> Result<(PathBuf, Work)> {
+    let task = context.task(id)?;
     let project = context.project()?;
     if task.status == Status::InProgress {
         let folder = worktree_of(&task, &project, context)?;
@@ -175,16 +168,15 @@ fn of_task(id: &TaskId, context: &mut Context<'_>) -> Result<(PathBuf, Work), Cl
     }
     match known.is_empty() {
         false => Ok((project.worktree, Work::Commits(known))),
-        true => Err(CliError::new(
-            Exit::NotEligible,
-            format!("ralph knows of no change of {id}: it has no commit and no saved work"),
-        )
-        .hint(format!("see its attempts: ralph task show {id}"))),
+        true => {
+            Err(refused!("ralph knows of no change of {id}: it has no commit and no saved work")
+                .hint(format!("see its attempts: ralph task show {id}")))
+        }
     }
 }
 
 /// The running session, or else the last iteration that committed.
-fn newest(context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
+fn newest(context: &mut Context<'_>) -> Result<(PathBuf, Work)> {
     let project = context.project()?;
     let run_files = RunFiles::read(context)?;
     if run_files.holder.is_some() {
@@ -200,12 +192,8 @@ fn newest(context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
             }
             several => {
                 let ids: Vec<&str> = several.iter().map(|task| task.id.as_str()).collect();
-                return Err(CliError::usage(format!(
-                    "{} tasks are being worked on: {}",
-                    ids.len(),
-                    ids.join(", ")
-                ))
-                .hint(format!("name one: ralph diff {}", ids[0])));
+                return Err(usage!("{} tasks are being worked on: {}", ids.len(), ids.join(", "))
+                    .hint(format!("name one: ralph diff {}", ids[0])));
             }
         }
     }
@@ -217,9 +205,8 @@ fn newest(context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
             return Ok((project.worktree, Work::Commits(one.commits)));
         }
     }
-    let nothing = CliError::new(
-        Exit::NotEligible,
-        "nothing to show: no iteration has committed to this branch, and no session is running",
+    let nothing = refused!(
+        "nothing to show: no iteration has committed to this branch, and no session is running"
     );
     Err(match crate::status_query::first_place(context)? {
         Some(folder) => {
@@ -229,7 +216,6 @@ fn newest(context: &mut Context<'_>) -> Result<(PathBuf, Work), CliError> {
     })
 }
 
-/// The tasks that sessions are working on, from a journal.
 fn under_way(journal: &[RunEvent]) -> Vec<TaskId> {
     let mut open: Vec<(SlotId, Option<TaskId>)> = Vec::new();
     for event in journal {
@@ -248,13 +234,8 @@ fn under_way(journal: &[RunEvent]) -> Vec<TaskId> {
 }
 
 /// Where a task is worked on: its own worktree, that of its branch, or the one of the run.
-fn worktree_of(
-    task: &Task,
-    project: &Project,
-    context: &mut Context<'_>,
-) -> Result<PathBuf, CliError> {
-    let folder = context.worktree_folder(project)?;
-    let places = Worktrees::new(project, &folder).places()?;
+fn worktree_of(task: &Task, project: &Project, context: &mut Context<'_>) -> Result<PathBuf> {
+    let places = context.places(project)?;
     let own = |branch: &str| {
         task_of_branch(branch).as_ref() == Some(&task.id) || task.branch.as_deref() == Some(branch)
     };
@@ -268,8 +249,7 @@ fn worktree_of(
     })
 }
 
-/// The uncommitted work in a worktree.
-fn running(folder: &Path, project: &Project, id: &TaskId) -> Result<Work, CliError> {
+fn running(folder: &Path, project: &Project, id: &TaskId) -> Result<Work> {
     let vcs = GitVcs::new(Project { worktree: folder.to_owned(), ..project.clone() })?;
     let (from, to) = vcs.uncommitted()?;
     let title = format!("uncommitted work in {}, where {id} is being worked on", quoted(folder));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ralph_engine::process;
 
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::wiring::Context;
 
 /// An editor that the environment names, and the command that opens it, for hints.
@@ -15,7 +15,7 @@ pub(super) struct Editor {
 
 impl Editor {
     /// `$VISUAL`, else `$EDITOR`.
-    pub(super) fn of(context: &Context<'_>, caller: &'static str) -> Result<Self, CliError> {
+    pub(super) fn of(context: &Context<'_>, caller: &'static str) -> Result<Self> {
         let named = |wanted: &str| {
             let found = context.environment.all.iter().find(|(name, _)| name == wanted)?;
             found.1.to_str().filter(|value| !value.trim().is_empty()).map(str::to_owned)
@@ -32,7 +32,7 @@ impl Editor {
         let Self { command, caller } = self;
         context.out.finish()?;
         let failed = |how: String| {
-            CliError::failed(format!("the editor {command:?} {how}"))
+            failed!("the editor {command:?} {how}")
                 .hint(format!("your saved text is in {}", file.display()))
                 .hint(format!("use another editor for this call: EDITOR=nano {caller}"))
         };

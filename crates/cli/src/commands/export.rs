@@ -4,7 +4,7 @@ use clap::Args;
 use ralph_core::plan::{FORMATS, PlanFormat};
 use ralph_engine::ports::Filter;
 
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::wiring::Context;
 
 /// Print the plan in another tool's format
@@ -25,7 +25,7 @@ pub(crate) fn cmd_export(args: &ExportArgs, context: &mut Context<'_>) -> Done {
             .filter(|format| format.render.is_some())
             .map(|format| format.name)
             .collect();
-        CliError::usage(format!("ralph imports {}, but does not export to it", format.name))
+        usage!("ralph imports {}, but does not export to it", format.name)
             .hint(format!("use one of: {}", written.join(", ")))
     })?;
     let tasks = context.reader()?.list(&Filter { deleted_too: true, ..Filter::default() })?;
@@ -38,11 +38,9 @@ pub(crate) fn cmd_export(args: &ExportArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// The format of that name.
-pub(super) fn format_named(name: &str) -> Result<&'static PlanFormat, CliError> {
+pub(super) fn format_named(name: &str) -> Result<&'static PlanFormat> {
     FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
         let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-        CliError::usage(format!("unknown format {name:?}"))
-            .hint(format!("use one of: {}", known.join(", ")))
+        usage!("unknown format {name:?}").hint(format!("use one of: {}", known.join(", ")))
     })
 }

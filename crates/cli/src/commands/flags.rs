@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::config::{Flags, Key, Text, key};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::launch::DisplayKind;
 
 /// Flags for working on branches.
@@ -159,7 +159,7 @@ impl SessionArgs {
         self.lay(&mut flags).map_or(Some("--budget"), |()| flags.first())
     }
 
-    fn lay(&self, flags: &mut Flags) -> Result<(), CliError> {
+    fn lay(&self, flags: &mut Flags) -> Result<()> {
         self.each.lay(flags);
         flags.given("--budget", key::BUDGET_USD, self.budget.map(budget).transpose()?);
         Ok(())
@@ -194,17 +194,14 @@ pub(super) fn of_loop(
     jobs: &JobArgs,
     template: Key<Text>,
     folder: &Path,
-) -> Result<Flags, CliError> {
+) -> Result<Flags> {
     let mut flags = of_limits(sessions, &args.limits, &args.session, template, folder)?;
     flags.given("--preset", key::PRESET, args.preset.as_ref());
     jobs.lay(&mut flags);
-    switch(
-        &mut flags,
-        ("--verify", args.verify),
-        ("--no-verify", args.no_verify),
-        key::LOOP_VERIFY,
-    );
-    switch(&mut flags, ("--learn", args.learn), ("--no-learn", args.no_learn), key::LOOP_LEARN);
+    flags.given("--verify", key::LOOP_VERIFY, args.verify.then_some(true));
+    flags.given("--no-verify", key::LOOP_VERIFY, args.no_verify.then_some(false));
+    flags.given("--learn", key::LOOP_LEARN, args.learn.then_some(true));
+    flags.given("--no-learn", key::LOOP_LEARN, args.no_learn.then_some(false));
     Ok(flags)
 }
 
@@ -216,7 +213,7 @@ pub(super) fn of_limits(
     session: &SessionArgs,
     template: Key<Text>,
     folder: &Path,
-) -> Result<Flags, CliError> {
+) -> Result<Flags> {
     if sessions.is_some() && (limits.max_iterations.is_some() || limits.unlimited) {
         return Err(CliError::usage("the number of sessions was given twice"));
     }
@@ -224,9 +221,9 @@ pub(super) fn of_limits(
     session.lay(&mut flags)?;
     match (&limits.model_strategy, &session.each.model) {
         (Some(strategy), Some(model)) if strategy != "fixed" => {
-            return Err(CliError::usage(format!(
+            return Err(usage!(
                 "--model {model} and --model-strategy {strategy} contradict each other"
-            ))
+            )
             .hint("a strategy chooses the model itself; omit one of the two")
             .hint("set the models it chooses from: --set models.claude.opus=NAME"));
         }
@@ -239,26 +236,14 @@ pub(super) fn of_limits(
     flags.given("--strict-exit", key::LOOP_STRICT_EXIT, limits.strict_exit.then_some(true));
     if let Some(prompt) = &limits.prompt {
         let path = std::path::absolute(folder.join(prompt))?;
-        let path = path
-            .to_str()
-            .ok_or_else(|| CliError::usage(format!("--prompt: {} is not UTF-8", path.display())))?;
+        let path =
+            path.to_str().ok_or_else(|| usage!("--prompt: {} is not UTF-8", path.display()))?;
         flags.set("--prompt", template, path);
     }
     Ok(flags)
 }
 
-/// Sets a boolean setting from a pair of flags such as `--verify` and `--no-verify`.
-fn switch<T>(
-    flags: &mut Flags,
-    (yes, on): (&'static str, bool),
-    (no, off): (&'static str, bool),
-    key: Key<T>,
-) {
-    flags.given(yes, key, on.then_some(true));
-    flags.given(no, key, off.then_some(false));
-}
-
-fn budget(usd: f64) -> Result<f64, CliError> {
+fn budget(usd: f64) -> Result<f64> {
     match usd.is_finite() && usd > 0.0 {
         true => Ok(usd),
         false => Err(CliError::usage("a budget must be more than 0 dollars")),

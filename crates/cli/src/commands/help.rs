@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::app::command_line;
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -25,19 +25,18 @@ pub(crate) fn cmd_help(args: &HelpArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The command that these words name, with its full name.
-pub(super) fn find(words: &[String]) -> Result<clap::Command, CliError> {
+pub(super) fn find(words: &[String]) -> Result<clap::Command> {
     let mut command = command_line();
     command.build();
     for word in words {
         let Some(next) = command.find_subcommand(word) else {
             let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
             let known: Vec<&str> = shown.map(clap::Command::get_name).collect();
-            let near = ralph_core::nearest::nearest(word, known.iter().copied(), 1);
-            let hint = match near.first() {
-                Some(near) => format!("did you mean {near}?"),
-                None => "see all commands: ralph help".to_owned(),
-            };
-            return Err(CliError::usage(format!("unknown command {word:?}")).hint(hint));
+            return Err(usage!("unknown command {word:?}").near(
+                word,
+                known,
+                "see all commands: ralph help",
+            ));
         };
         command = next.clone();
     }

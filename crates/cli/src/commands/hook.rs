@@ -39,7 +39,6 @@ pub(crate) enum HookEvent {
 }
 
 impl HookEvent {
-    /// The name of the event.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::SessionEnd => "session-end",
@@ -47,12 +46,10 @@ impl HookEvent {
         }
     }
 
-    /// The event with this name.
     pub(crate) fn of(word: &str) -> Option<Self> {
         [Self::SessionEnd, Self::PreCompact].into_iter().find(|event| event.word() == word)
     }
 
-    /// The reason that the failed task gets.
     pub(crate) const fn reason(self) -> &'static str {
         match self {
             Self::SessionEnd => "session ended unexpectedly",
@@ -122,7 +119,6 @@ fn fail_held(event: HookEvent, agent: &AgentId, context: &mut Context<'_>) -> Do
     Ok(())
 }
 
-/// The tasks that an agent holds.
 pub(crate) fn active(agent: AgentId) -> Filter {
     Filter {
         statuses: vec![StatusFilter::Stored(Status::InProgress)],

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ralph_core::TaskId;
 use ralph_core::plan::{FORMATS, Plan, PlanFormat, recognized};
-use ralph_core::task::{Refusal, Status, Task};
+use ralph_core::task::{Status, Task};
 use ralph_core::text::{label, printable_line};
 use ralph_engine::clock;
-use ralph_engine::ports::{Store, StoreError, SyncReport};
+use ralph_engine::ports::{Store, SyncReport};
 use ralph_engine::vcs::base::{branch_named, current_branch};
 
 use crate::config::key;
-use crate::error::{CliError, Done, task_id, with_store};
+use crate::error::{CliError, Done, Result, known_task, task_id, with_store};
 use crate::wiring::Context;
 
 /// Import a plan from another tool: all of it or nothing
@@ -52,7 +52,7 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
     let files = folder::files_of(&file)?;
     let (mut plan, format) = read_list(&file, &files, args.format.as_deref())?;
     if plan.tasks.is_empty() && plan.dropped.is_empty() {
-        return Err(CliError::failed(format!("{} has no tasks", args.file.display())));
+        return Err(failed!("{} has no tasks", args.file.display()));
     }
     if let Some(prefix) = &args.prefix {
         put_before_ids(&mut plan, prefix)?;
@@ -81,7 +81,7 @@ fn read_list(
     path: &Path,
     files: &[PathBuf],
     format: Option<&str>,
-) -> Result<(Plan, &'static PlanFormat), CliError> {
+) -> Result<(Plan, &'static PlanFormat)> {
     let named = format.map(super::export::format_named).transpose()?;
     let mut whole: Option<(Plan, &'static PlanFormat)> = None;
     for file in files {
@@ -95,21 +95,20 @@ fn read_list(
         match &mut whole {
             None => whole = Some((plan, found)),
             Some((_, first)) if first.name != found.name => {
-                return Err(CliError::failed(format!(
+                return Err(failed!(
                     "{} holds lists of different tools: {} and {}",
                     path.display(),
                     first.name,
                     found.name
-                ))
+                )
                 .hint("import one file at a time: ralph import FILE"));
             }
             Some((tasks, _)) => add(tasks, plan),
         }
     }
-    whole.ok_or_else(|| CliError::failed(format!("{} has no tasks", path.display())))
+    whole.ok_or_else(|| failed!("{} has no tasks", path.display()))
 }
 
-/// Adds the plan of a further file.
 fn add(whole: &mut Plan, part: Plan) {
     whole.tasks.extend(part.tasks);
     whole.dropped.extend(part.dropped);
@@ -119,7 +118,6 @@ fn add(whole: &mut Plan, part: Plan) {
     whole.not_kept.extend(new);
 }
 
-/// Renames every task of a plan.
 fn put_before_ids(plan: &mut Plan, prefix: &str) -> Done {
     let rename = |id: &mut TaskId| -> Done {
         *id = task_id(&format!("{prefix}{id}"))?;
@@ -153,7 +151,7 @@ fn refuse_ids_of_another_list(
     let mut store = context.reader()?;
     for task in &mut plan.tasks {
         task.fields.reference = Some(source.clone());
-        let known = preview::known(&mut *store, task)?;
+        let known = known_task(&task.id, &mut *store)?;
         let is_other = |known: &Task| {
             known.status != Status::Deleted
                 && known.reference != source
@@ -165,11 +163,11 @@ fn refuse_ids_of_another_list(
         let folder = folder.and_then(Path::file_name).map(|name| name.to_string_lossy());
         let prefix = folder.filter(|name| TaskId::new(&**name).is_ok());
         let prefix = prefix.map_or_else(|| "b-".to_owned(), |name| format!("{name}/"));
-        return Err(CliError::failed(format!(
+        return Err(failed!(
             "{name}: {} is already the id of another task, \"{}\"",
             task.id,
             printable_line(known.title.as_str())
-        ))
+        )
         .hint(format!("give this list its own ids: ralph import {name} --prefix {prefix}"))
         .hint("nothing was applied"));
     }
@@ -196,15 +194,11 @@ fn print_branch(plan: &Plan, context: &mut Context<'_>) -> Done {
 }
 
 /// The tasks of an earlier import that the file now marks as dropped and that can still be deleted.
-fn still_open(dropped: &[TaskId], store: &mut dyn Store) -> Result<Vec<TaskId>, CliError> {
+fn still_open(dropped: &[TaskId], store: &mut dyn Store) -> Result<Vec<TaskId>> {
     let mut open = Vec::new();
     for id in dropped {
-        match store.get(id) {
-            Ok(task) if matches!(task.status, Status::Done | Status::Deleted) => {}
-            Ok(_) => open.push(id.clone()),
-            Err(StoreError::Refused(Refusal::Unknown { .. })) => {}
-            Err(error) => return Err(error.into()),
-        }
+        let is_open = |task: &Task| !matches!(task.status, Status::Done | Status::Deleted);
+        open.extend(known_task(id, store)?.filter(is_open).map(|task| task.id));
     }
     Ok(open)
 }
@@ -220,7 +214,6 @@ fn print_not_kept(plan: &Plan, format: &PlanFormat, context: &mut Context<'_>) -
     Ok(())
 }
 
-/// Prints what a plan changed, in one line.
 pub(super) fn print_sync_report(
     report: &SyncReport,
     json: bool,
@@ -239,7 +232,7 @@ pub(super) fn print_sync_report(
 }
 
 /// The text of a plan, from a file or standard input.
-pub(super) fn read_plan(file: &Path) -> Result<String, CliError> {
+pub(super) fn read_plan(file: &Path) -> Result<String> {
     let bytes = if file == Path::new("-") {
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut std::io::stdin(), &mut bytes).map(|_| bytes)
@@ -247,20 +240,19 @@ pub(super) fn read_plan(file: &Path) -> Result<String, CliError> {
         std::fs::read(file)
     };
     let name = shown(file);
-    let bytes =
-        bytes.map_err(|error| CliError::failed(format!("{name} cannot be read: {error}")))?;
+    let bytes = bytes.map_err(|error| failed!("{name} cannot be read: {error}"))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        CliError::failed(format!("{name}: line {line}: not UTF-8 text")).hint("nothing was applied")
+        failed!("{name}: line {line}: not UTF-8 text").hint("nothing was applied")
     })
 }
 
-fn recognised(file: &Path, text: &str) -> Result<&'static PlanFormat, CliError> {
+fn recognised(file: &Path, text: &str) -> Result<&'static PlanFormat> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     recognized(&name, text).ok_or_else(|| {
         let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-        CliError::failed(format!("{} is in an unknown format", file.display()))
+        failed!("{} is in an unknown format", file.display())
             .hint(format!("name the format: --format {}", names.join("|")))
     })
 }
@@ -272,10 +264,9 @@ fn shown(file: &Path) -> String {
     }
 }
 
-/// A problem in a plan, with its line.
 pub(super) fn at_line(file: &Path, text: &str, error: &ralph_core::plan::PlanError) -> CliError {
     let name = shown(file);
-    let failed = CliError::failed(format!("{name}: line {}: {}", error.line, error.problem));
+    let failed = failed!("{name}: line {}: {}", error.line, error.problem);
     let source = text.lines().nth(error.line.saturating_sub(1)).unwrap_or_default();
     let source = printable_line(source.trim_end());
     let number = error.line.to_string();

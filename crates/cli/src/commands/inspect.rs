@@ -16,7 +16,7 @@ pub(crate) struct InspectArgs {
 
 pub(crate) fn cmd_inspect(args: &InspectArgs, context: &mut Context<'_>) -> Done {
     let asked: InspectionRequest = serde_json::from_str(&args.asked)
-        .map_err(|error| CliError::usage(format!("the request cannot be read: {error}")))?;
+        .map_err(|error| usage!("the request cannot be read: {error}"))?;
     let seen =
         inspect::inspect_inside(&asked).map_err(|error| CliError::failed(error.to_string()))?;
     let text = serde_json::to_string(&seen).map_err(|error| CliError::failed(error.to_string()))?;

@@ -18,7 +18,7 @@ use ralph_ui::logs::{self, LogFilter, Part};
 use ralph_ui::plain::{Options, PlainReporter};
 
 use crate::attach;
-use crate::error::{CliError, Done, quoted};
+use crate::error::{CliError, Done, Result, quoted};
 use crate::history;
 use crate::launch;
 use crate::status_query::{self, RunFiles};
@@ -111,8 +111,7 @@ impl LogsArgs {
     }
 }
 
-/// The newest run of this worktree.
-fn newest(context: &mut Context<'_>) -> Result<(RunLogs, Vec<RunEvent>), CliError> {
+fn newest(context: &mut Context<'_>) -> Result<(RunLogs, Vec<RunEvent>)> {
     let run_files = RunFiles::read(context)?;
     let journal = run_files.journal()?;
     if let Some(logs) = run_files.logs.filter(|_| !journal.is_empty()) {
@@ -127,8 +126,7 @@ fn newest(context: &mut Context<'_>) -> Result<(RunLogs, Vec<RunEvent>), CliErro
     })
 }
 
-/// The iteration of that number, or an error.
-fn part(number: u32, journal: &[RunEvent], run: Option<&str>) -> Result<Part, CliError> {
+fn part(number: u32, journal: &[RunEvent], run: Option<&str>) -> Result<Part> {
     let iterations = journal.iter().filter_map(|event| match &event.fact {
         Fact::IterationStarted { iteration, .. } => Some(*iteration),
         _ => None,
@@ -147,12 +145,11 @@ fn part(number: u32, journal: &[RunEvent], run: Option<&str>) -> Result<Part, Cl
         Some(run) => (format!("run {run}"), format!("ralph logs {run}")),
         None => ("the newest run".to_owned(), "ralph logs".to_owned()),
     };
-    Err(CliError::failed(format!("{which} has no iteration {number}; {has}"))
-        .hint(format!("see all of it: {all}")))
+    Err(failed!("{which} has no iteration {number}; {has}").hint(format!("see all of it: {all}")))
 }
 
 /// The look of a run on stdout: here the run is the data.
-fn options(context: &Context<'_>) -> Result<Options, CliError> {
+fn options(context: &Context<'_>) -> Result<Options> {
     let options = launch::display_options(&context.project()?, context);
     Ok(Options { style: context.out.style, progress: context.out.style.is_terminal(), ..options })
 }
@@ -181,7 +178,6 @@ impl Agents {
     }
 }
 
-/// The agent's events of a session.
 fn agent_events(log: &Path, agent: &str) -> Vec<AgentEvent> {
     Tail::new(0, log.to_owned(), agent).map(|mut tail| tail.read()).unwrap_or_default()
 }
@@ -242,7 +238,6 @@ fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Do
     Ok(reporter.close()?)
 }
 
-/// Replays a run at its original pace.
 fn replay(journal: &[RunEvent], part: Part, options: Options, agents: &Agents) -> io::Result<()> {
     let mut reporter = PlainReporter::new(io::stdout(), options);
     let mut shown = LogFilter::new(part);

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use super::build::go;
 use super::flags::{LaneArgs, LoopArgs};
 use super::plan;
-use crate::error::{CliError, Done};
+use crate::error::Done;
 use crate::launch::{self, RunOptions};
 use crate::wiring::Context;
 
@@ -42,17 +42,19 @@ enum LoopMode {
 pub(crate) fn cmd_loop(args: &LoopCommandArgs, context: &mut Context<'_>) -> Done {
     let mode = match args.mode {
         Some(mode) => mode,
-        None => interrupted(context)?,
+        None if launch::was_planning(context)? => LoopMode::Plan,
+        None => LoopMode::Build,
     };
     match mode {
         LoopMode::Plan => {
             if let Some(flag) = args.options.first_of_building(&args.lanes) {
-                return Err(CliError::usage(format!(
+                return Err(usage!(
                     "{flag} is for building branches, but this call writes the plan"
-                ))
+                )
                 .hint("build the existing plan: ralph loop build"));
             }
-            plan::of_branches(args.max, &args.options, context)
+            let options = RunOptions { branches: true, ..RunOptions::default() };
+            plan::start(options, args.max, (&args.options.limits, &args.options.session), context)
         }
         LoopMode::Build => {
             let branch = args.lanes.branch.clone();
@@ -60,9 +62,4 @@ pub(crate) fn cmd_loop(args: &LoopCommandArgs, context: &mut Context<'_>) -> Don
             go(options, args.max, (&args.options, &args.lanes.jobs), context)
         }
     }
-}
-
-/// Whether planning or building was interrupted in this worktree; building if neither was.
-fn interrupted(context: &Context<'_>) -> Result<LoopMode, CliError> {
-    Ok(if launch::was_planning(context)? { LoopMode::Plan } else { LoopMode::Build })
 }

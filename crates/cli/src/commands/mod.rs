@@ -1,5 +1,23 @@
 //! One file per command: an `XArgs` whose documentation is the help text, and a `cmd_x`.
 
+/// The commands of one level: the enum that clap parses, and `run`, which calls the function of the parsed one.
+macro_rules! commands {
+    ($vis:vis enum $name:ident { $($(#[$attr:meta])* $command:ident($args:ty) => $run:path,)+ }) => {
+        #[derive(Debug, clap::Subcommand)]
+        $vis enum $name {
+            $($(#[$attr])* $command($args)),+
+        }
+
+        impl $name {
+            fn run(&self, context: &mut $crate::wiring::Context<'_>) -> $crate::error::Done {
+                match self {
+                    $(Self::$command(args) => $run(args, context)),+
+                }
+            }
+        }
+    };
+}
+
 pub(crate) mod answer;
 pub(crate) mod build;
 pub(crate) mod clean;

@@ -20,11 +20,10 @@ pub(crate) fn cmd_overview(context: &mut Context<'_>) -> Done {
     let run = (!journal.is_empty()).then(|| RunView::of(&journal));
     let nothing_yet = run.is_none();
     let page = status_query::page(&run_files, run, context)?;
-    let style = context.out.style;
-    for line in page.brief(style) {
+    for line in page.brief(context.out.style) {
         context.out.line(line)?;
     }
-    let mut steps = status_query::steps(&page, context)?;
+    let mut steps = status_query::next(&page, &context.project()?);
     if nothing_yet && page.counts.total() == 0 {
         steps.push(("ralph demo".to_owned(), "see ralph at work first".into()));
     }

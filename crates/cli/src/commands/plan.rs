@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::build::sorted_out;
-use super::flags::{LimitArgs, LoopArgs, SessionArgs, of_limits};
+use super::flags::{LimitArgs, SessionArgs, of_limits};
 use crate::config::key;
 use crate::error::{CliError, Done};
 use crate::launch::{self, Mode, RunOptions};
@@ -68,17 +68,7 @@ fn is_idea(text: &str, folder: &Path) -> bool {
     !is_number && !is_name && (text.is_empty() || !folder.join(text).exists())
 }
 
-/// `ralph loop plan`: the same, for a plan of branches.
-pub(super) fn of_branches(
-    sessions: Option<u32>,
-    options: &LoopArgs,
-    context: &mut Context<'_>,
-) -> Done {
-    let wanted = RunOptions { branches: true, ..RunOptions::default() };
-    start(wanted, sessions, (&options.limits, &options.session), context)
-}
-
-fn start(
+pub(super) fn start(
     options: RunOptions,
     sessions: Option<u32>,
     (limits, session): (&LimitArgs, &SessionArgs),

@@ -1,9 +1,9 @@
 //! `ralph recover`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ralph_core::nearest::nearest;
+use ralph_core::amounts::count;
 use ralph_core::{TaskId, Timestamp};
 use ralph_engine::clock;
 use ralph_engine::ports::Saved;
@@ -65,8 +65,7 @@ fn list(json: bool, project: &Project, context: &mut Context<'_>) -> Done {
         return Ok(context.out.json(&list)?);
     }
     if saves.is_empty() {
-        context.out.note("no saved work");
-        return Ok(());
+        return context.out.conclude("no saved work");
     }
     let now = clock::now();
     let rows: Vec<Vec<Cell>> = titled
@@ -75,17 +74,15 @@ fn list(json: bool, project: &Project, context: &mut Context<'_>) -> Done {
             vec![
                 Cell::meaning(wip.task.to_string(), Some(Meaning::Name)),
                 Cell::new(wip.attempt.to_string()),
-                Cell::new(age(wip.at, now)),
+                Cell::new(age(wip.at, now, 48)),
                 Cell::new(wip.files.len().to_string()),
                 Cell::new(title.unwrap_or_else(|| wip.subject.clone())),
             ]
         })
         .collect();
-    let style = context.out.style;
     let headings = ["TASK", "ATTEMPT", "AGE", "FILES", "SUBJECT"];
-    context.out.data(table(&headings, 4, &rows, style))?;
-    context.out.note("restore one: ralph recover TASK [--attempt N]");
-    Ok(())
+    context.out.data(table(&headings, 4, &rows, context.out.style))?;
+    context.out.conclude("restore one: ralph recover TASK [--attempt N]")
 }
 
 fn print_result(recovered: &Recovered, json: bool, context: &mut Context<'_>) -> Done {
@@ -104,18 +101,17 @@ fn print_result(recovered: &Recovered, json: bool, context: &mut Context<'_>) ->
     if restored.is_empty() {
         context.out.note(format!("all files of {task}, attempt {attempt}, are already there"));
     } else {
-        let files = count(restored.len());
+        let files = count(restored.len() as u64, "file");
         context.out.note(format!("restored {files} of {task}, attempt {attempt}"));
     }
     for path in left {
         let path = shown(path);
         context.out.warning(format!("{path} is a separate git repository and was not saved"));
     }
-    context.out.note(format!(
+    context.out.conclude(format!(
         "next: review it with `git status` and `git diff`, and commit what you keep; the saved copy stays in {}",
         saved.name
-    ));
-    Ok(())
+    ))
 }
 
 fn refused(error: RecoverError, project: &Project) -> CliError {
@@ -131,20 +127,13 @@ fn refused(error: RecoverError, project: &Project) -> CliError {
                 return failed.hint(format!("saved attempts: {}", attempts.join(", ")));
             }
             let known = saves.iter().map(|wip| wip.task.as_str());
-            match nearest(task.as_str(), known, 1).first() {
-                Some(near) => failed.hint(format!("did you mean {near}?")),
-                None => failed.hint("see all saved work: ralph recover"),
-            }
+            failed.near(task.as_str(), known, "see all saved work: ralph recover")
         }
         RecoverError::InTheWay { wip, obstacles } => in_the_way(failed, &wip.saved, &obstacles),
     }
 }
 
-fn in_the_way(
-    failed: CliError,
-    saved: &Saved,
-    obstacles: &[(std::path::PathBuf, Obstacle)],
-) -> CliError {
+fn in_the_way(failed: CliError, saved: &Saved, obstacles: &[(PathBuf, Obstacle)]) -> CliError {
     const MOST: usize = 20;
     let mut lines = String::new();
     for (path, obstacle) in obstacles.iter().take(MOST) {
@@ -182,7 +171,7 @@ fn wip_json(wip: &Wip) -> serde_json::Value {
     })
 }
 
-fn names(paths: &[std::path::PathBuf]) -> Vec<String> {
+fn names(paths: &[PathBuf]) -> Vec<String> {
     paths.iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
@@ -194,16 +183,13 @@ fn shown(path: &Path) -> String {
     }
 }
 
-fn count(files: usize) -> String {
-    if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
-}
-
-fn age(then: Timestamp, now: Timestamp) -> String {
-    let seconds = (now.as_millis() - then.as_millis()).max(0) / 1000;
+/// An age in the largest unit that fits; in days from so many hours on.
+pub(super) fn age(then: Timestamp, now: Timestamp, hours: u64) -> String {
+    let seconds = now.millis_since(then) / 1000;
     match seconds {
         0..60 => format!("{seconds}s"),
         60..3600 => format!("{}m", seconds / 60),
-        3600..172_800 => format!("{}h", seconds / 3600),
+        _ if seconds < hours * 3600 => format!("{}h", seconds / 3600),
         _ => format!("{}d", seconds / 86_400),
     }
 }
@@ -217,9 +203,9 @@ mod tests {
         let then = Timestamp::from_millis(0);
         for (seconds, text) in [(0, "0s"), (59, "59s"), (60, "1m"), (7_199, "1h"), (172_800, "2d")]
         {
-            assert_eq!(age(then, then.plus_seconds(seconds)), text);
+            assert_eq!(age(then, then.plus_seconds(seconds), 48), text);
         }
-        assert_eq!(age(then.plus_seconds(5), then), "0s");
+        assert_eq!(age(then.plus_seconds(5), then, 48), "0s");
     }
 
     #[test]

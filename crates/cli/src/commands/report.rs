@@ -1,11 +1,8 @@
 //! `ralph report`: what sessions cost, by task, model and day.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use ralph_core::Timestamp;
 use ralph_core::ids::RunId;
-use ralph_core::nearest::nearest;
 use ralph_core::view::report::Report;
 use ralph_core::view::sessions::{SessionCost, sessions};
 use ralph_engine::run::journal;
@@ -37,15 +34,19 @@ pub(crate) struct ReportArgs {
 
 pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
     let mut attempts = context.reader()?.history(Timestamp::from_millis(0))?;
-    let mut sessions = sessions_of_all_runs(context)?;
+    let project = context.project()?;
+    let logs = RunLogs::all(&project.resolve(context.config()?.get(key::LOGS_DIR)))?;
+    // A journal that cannot be read is skipped.
+    let read = |logs: &RunLogs| sessions(&journal::read(&logs.journal()).unwrap_or_default());
+    let mut sessions: Vec<SessionCost> = logs.iter().flat_map(read).collect();
     if let Some(name) = &args.run {
-        let run = RunId::new(name)
-            .map_err(|error| CliError::usage(format!("{name:?} is not a run id: {error}")))?;
+        let run = RunId::new(name).map_err(|error| usage!("{name:?} is not a run id: {error}"))?;
         let mut known: Vec<RunId> = attempts.iter().filter_map(|one| one.run.clone()).collect();
         attempts.retain(|attempt| attempt.run.as_ref() == Some(&run));
         sessions.retain(|session| session.run == run);
         if attempts.is_empty() && sessions.is_empty() {
-            known.extend(runs_with_journals(context)?);
+            // A run that was stopped before its first session has nothing but a journal.
+            known.extend(logs.iter().filter_map(|logs| journal::run_of(&logs.journal())));
             if !known.contains(&run) {
                 return Err(unknown(&run, &known));
             }
@@ -59,36 +60,13 @@ pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
         return Ok(context.out.json(&report)?);
     }
     if report.is_empty() {
-        context.out.note("Nothing to report yet");
-        return Ok(());
+        return context.out.conclude("Nothing to report yet");
     }
-    let style = context.out.style;
-    Ok(context.out.data(ralph_ui::report::text(&report, style))?)
-}
-
-/// The journals that are kept.
-fn journals(context: &mut Context<'_>) -> Result<Vec<PathBuf>, CliError> {
-    let project = context.project()?;
-    let all = RunLogs::all(&project.resolve(context.config()?.get(key::LOGS_DIR)))?;
-    Ok(all.iter().map(RunLogs::journal).collect())
-}
-
-/// The sessions in the journals. A journal that cannot be read is skipped.
-fn sessions_of_all_runs(context: &mut Context<'_>) -> Result<Vec<SessionCost>, CliError> {
-    let journals = journals(context)?;
-    let read = |path: &PathBuf| sessions(&journal::read(path).unwrap_or_default());
-    Ok(journals.iter().flat_map(read).collect())
-}
-
-/// The runs that left a journal: one that was stopped before its first session has nothing else.
-fn runs_with_journals(context: &mut Context<'_>) -> Result<Vec<RunId>, CliError> {
-    Ok(journals(context)?.iter().filter_map(|path| journal::run_of(path)).collect())
+    Ok(context.out.data(ralph_ui::report::text(&report, context.out.style))?)
 }
 
 fn unknown(run: &RunId, known: &[RunId]) -> CliError {
-    let failed = CliError::failed(format!("there is no run {run} here"));
-    match nearest(run.as_str(), known.iter().map(RunId::as_str), 1).first() {
-        Some(like) => failed.hint(format!("did you mean {like}?")),
-        None => failed.hint("see all runs together: ralph report"),
-    }
+    let failed = failed!("there is no run {run} here");
+    let known = known.iter().map(RunId::as_str);
+    failed.near(run.as_str(), known, "see all runs together: ralph report")
 }

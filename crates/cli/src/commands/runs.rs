@@ -7,11 +7,10 @@ use ralph_core::ids::RunId;
 use ralph_core::view::history::RunSummary;
 use ralph_engine::run::run_files::WorktreeLock;
 use ralph_engine::run::state_file;
-use ralph_engine::worktrees::Worktrees;
 use ralph_ui::runs::{RunRow, RunState, table};
 use serde::Serialize;
 
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::history;
 use crate::launch;
 use crate::wiring::Context;
@@ -34,7 +33,6 @@ pub(crate) struct RunsArgs {
     json: bool,
 }
 
-/// A run in the JSON output.
 #[derive(Serialize)]
 struct Told<'a> {
     #[serde(flatten)]
@@ -65,12 +63,10 @@ pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
         return Ok(context.out.json(&reported)?);
     }
     if rows.is_empty() {
-        context.out.note("no runs yet; start one: ralph build");
-        return Ok(());
+        return context.out.conclude("no runs yet; start one: ralph build");
     }
     let zone = launch::display_options(&context.project()?, context).zone;
-    let style = context.out.style;
-    context.out.data(table(&rows, &zone, style))?;
+    context.out.data(table(&rows, &zone, context.out.style))?;
     let more = kept.len().saturating_sub(rows.len());
     if more > 0 && !args.all {
         context.out.note(format!("{more} more: ralph runs --all"));
@@ -79,10 +75,9 @@ pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The runs that are active now, in this worktree, the main one and those of branches.
-fn active(context: &mut Context<'_>) -> Result<Vec<RunId>, CliError> {
+fn active(context: &mut Context<'_>) -> Result<Vec<RunId>> {
     let project = context.project()?;
-    let folder = context.worktree_folder(&project)?;
-    let lanes = Worktrees::new(&project, &folder).places()?.into_iter().map(|(_, path)| path);
+    let lanes = context.places(&project)?.into_iter().map(|(_, path)| path);
     let places = [project.worktree.clone(), project.root.clone()].into_iter().chain(lanes);
     let run = |place: &Path| {
         let ralph = place.join(".ralph");

@@ -10,7 +10,7 @@ use ralph_engine::clock;
 use ralph_ui::status::StatusPage;
 
 use crate::attach;
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::status_query::{self, RunFiles};
 use crate::wiring::Context;
 
@@ -44,10 +44,9 @@ pub(crate) fn cmd_status(args: &StatusArgs, context: &mut Context<'_>) -> Done {
 }
 
 fn print(page: &StatusPage, json: bool, context: &mut Context<'_>) -> Done {
-    let style = context.out.style;
     match json {
         true => context.out.json(page)?,
-        false => context.out.data(page.text(style))?,
+        false => context.out.data(page.text(context.out.style))?,
     }
     Ok(())
 }
@@ -57,7 +56,7 @@ fn print(page: &StatusPage, json: bool, context: &mut Context<'_>) -> Done {
 fn watch(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Done {
     let mut view = RunView::default();
     let mut shown: Option<StatusPage> = None;
-    let mut screen = Screen { rows: 0 };
+    let mut rows = 0;
     let is_terminal = context.out.style.is_terminal() && !context.environment.is_dumb;
     loop {
         let first = lines.recv_timeout(Duration::from_secs(1));
@@ -70,14 +69,19 @@ fn watch(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Don
             Some(page) if news.is_empty() && !over => {
                 StatusPage { now: clock::now(), ..page.clone() }
             }
-            _ => status_page(&view, context)?,
+            _ => {
+                let run_files = RunFiles::read(context)?;
+                let mut page = status_query::page(&run_files, Some(view.clone()), context)?;
+                page.next.retain(|command| command != "ralph status --watch");
+                page
+            }
         };
         if json {
             if !news.is_empty() {
                 print(&page, true, context)?;
             }
         } else if is_terminal {
-            screen.draw(&page, context)?;
+            rows = draw(rows, &page, context)?;
         } else if shown.is_none() || over {
             print(&page, false, context)?;
         }
@@ -89,33 +93,17 @@ fn watch(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Don
     }
 }
 
-fn status_page(view: &RunView, context: &mut Context<'_>) -> Result<StatusPage, CliError> {
-    let run_files = RunFiles::read(context)?;
-    let mut page = status_query::page(&run_files, Some(view.clone()), context)?;
-    page.next.retain(|command| command != "ralph status --watch");
-    Ok(page)
-}
-
-/// Rows of a terminal that are written over.
-struct Screen {
-    rows: usize,
-}
-
-impl Screen {
-    fn draw(&mut self, page: &StatusPage, context: &mut Context<'_>) -> Done {
-        let height = terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0));
-        let mut text = String::new();
-        if self.rows > 0 {
-            text.push_str(&format!("\u{1b}[{}F", self.rows));
-        }
-        self.rows = 0;
-        // Rows beyond the screen cannot be rewritten in place.
-        for line in page.text(context.out.style).lines().take(height.saturating_sub(1)) {
-            text.push_str(line);
-            text.push_str("\u{1b}[K\n");
-            self.rows += 1;
-        }
-        text.push_str("\u{1b}[J");
-        Ok(context.out.data(text)?)
+/// Writes the page over the last `rows` rows of a terminal. Returns how many it has now.
+fn draw(rows: usize, page: &StatusPage, context: &mut Context<'_>) -> Result<usize> {
+    let height = terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0));
+    let mut text = if rows > 0 { format!("\u{1b}[{rows}F") } else { String::new() };
+    // Rows beyond the screen cannot be rewritten in place.
+    let page = page.text(context.out.style);
+    let lines: Vec<&str> = page.lines().take(height.saturating_sub(1)).collect();
+    for line in &lines {
+        text.push_str(&format!("{line}\u{1b}[K\n"));
     }
+    text.push_str("\u{1b}[J");
+    context.out.data(text)?;
+    Ok(lines.len())
 }

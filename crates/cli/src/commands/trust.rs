@@ -1,6 +1,5 @@
 //! `ralph trust`: shows changes that wait for the user's approval, and records the approval.
 
-use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use clap::Args;
@@ -13,7 +12,7 @@ use ralph_engine::untrusted;
 use ralph_engine::vcs::text_patch;
 use ralph_ui::style::{Meaning, TextStyle};
 
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::trust::{self, Decision};
 use crate::wiring::{Context, out_of_reach};
 
@@ -53,7 +52,6 @@ struct Waiting {
     versions: Option<(Version, Version)>,
 }
 
-/// The trust state of a repository.
 struct State {
     project: Project,
     trust_state: TrustState,
@@ -92,15 +90,14 @@ pub(crate) fn cmd_trust(args: &TrustArgs, context: &mut Context<'_>) -> Done {
     if args.json {
         return Ok(context.out.json(&json(&state, true))?);
     }
-    context.out.note(match state.waiting.len() {
+    context.out.conclude(match state.waiting.len() {
         _ if asks => "Approved. ralph does not ask again in this repository.".to_owned(),
         1 => "Approved 1 file. The next run uses it.".to_owned(),
         many => format!("Approved {many} files. The next run uses them."),
-    });
-    Ok(())
+    })
 }
 
-fn state(context: &mut Context<'_>) -> Result<State, CliError> {
+fn state(context: &mut Context<'_>) -> Result<State> {
     let project = context.project()?;
     let config = context.config()?;
     let decisions = trust::decisions(&project, &config);
@@ -140,7 +137,7 @@ fn content(project: &Project, path: &str) -> String {
 fn only(files: &[String], state: &mut State) -> Done {
     for file in files {
         if !state.waiting.iter().any(|one| one.name == *file) {
-            return Err(CliError::failed(format!("{file} does not wait for approval"))
+            return Err(failed!("{file} does not wait for approval")
                 .hint("see the files that do: ralph trust --list"));
         }
     }
@@ -155,8 +152,9 @@ fn revoke(json: bool, context: &mut Context<'_>) -> Done {
     if json {
         return Ok(context.out.json(&serde_json::json!({"standing": "asks"}))?);
     }
-    context.out.note("Revoked. ralph asks before it runs anything from this repository's files.");
-    Ok(())
+    context
+        .out
+        .conclude("Revoked. ralph asks before it runs anything from this repository's files.")
 }
 
 fn approve(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
@@ -177,8 +175,8 @@ fn approve(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-fn confirmed(json: bool, context: &mut Context<'_>) -> Result<bool, CliError> {
-    if json || !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+fn confirmed(json: bool, context: &mut Context<'_>) -> Result<bool> {
+    if json || !trust::may_ask() {
         return Err(CliError::failed("ralph cannot ask without a terminal; nothing was changed")
             .hint("approve the changes above: ralph trust --yes"));
     }
@@ -209,13 +207,7 @@ fn nothing(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done 
 fn describe(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
     let style = context.out.style;
     if asks {
-        let what = match &state.from {
-            Some(from) => format!("This clone of {}", printable_line(from)),
-            None => "This repository".to_owned(),
-        };
-        let heading = format!("{what} has files that decide what ralph runs:");
-        context.out.line(style.paint(Meaning::Heading, heading))?;
-        for line in trust::show(&state.decisions, style) {
+        for line in trust::with_heading(state.from.as_deref(), &state.decisions, style) {
             context.out.line(line)?;
         }
     }
@@ -231,7 +223,7 @@ fn describe(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
 }
 
 /// A file that waits for approval, with its diff from the version that ralph uses.
-fn difference(one: &Waiting, style: TextStyle) -> Result<Vec<String>, CliError> {
+fn difference(one: &Waiting, style: TextStyle) -> Result<Vec<String>> {
     let name = style.paint(Meaning::Heading, printable_line(title(&one.name)));
     let Some((used, now)) = &one.versions else {
         let see = format!("git log -p -2 -- {}", one.name);

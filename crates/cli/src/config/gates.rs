@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::names::shown;
 use super::parse::given;
-use super::position::{ConfigError, Source};
+use super::position::{Result, Source};
 use super::setting_kind::SettingKind;
 use super::value::{self, Value, hidden};
 
@@ -38,7 +38,6 @@ const JUDGES: [&str; 6] = [VERIFIER, PROTECTED, FORBIDDEN, WEAKENED, MERGE, CHAN
 pub(crate) struct Gate {
     /// Its name, unique among the gates.
     pub name: String,
-    /// The shell command.
     pub command: String,
     timeout: Option<String>,
 }
@@ -49,17 +48,12 @@ impl Gate {
         self.timeout.as_deref().and_then(value::duration)
     }
 
-    /// The same, as it was written.
     pub(crate) fn timeout_text(&self) -> Option<&str> {
         self.timeout.as_deref()
     }
 }
 
-/// Reads the value of `gate`.
-pub(super) fn read(
-    source: &Source<'_>,
-    found: &Spanned<DeValue<'_>>,
-) -> Result<Vec<Gate>, ConfigError> {
+pub(super) fn read(source: &Source<'_>, found: &Spanned<DeValue<'_>>) -> Result<Vec<Gate>> {
     let not_tables = |span| {
         let message = "gates must be tables that begin with [[gate]]".to_owned();
         source.error(&span, message)
@@ -83,11 +77,7 @@ pub(super) fn read(
     Ok(gates)
 }
 
-fn one(
-    source: &Source<'_>,
-    span: &std::ops::Range<usize>,
-    table: &DeTable<'_>,
-) -> Result<Gate, ConfigError> {
+fn one(source: &Source<'_>, span: &std::ops::Range<usize>, table: &DeTable<'_>) -> Result<Gate> {
     for key in table.keys() {
         let names = FIELDS.map(|(name, ..)| name);
         let name: &str = key.get_ref();

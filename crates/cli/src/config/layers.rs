@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use super::names;
 use super::parse::{self, Owner};
-use super::position::{ConfigError, Warning};
+use super::position::{ConfigError, Result, Warning};
 use super::resolved::{Config, Origin};
 use super::setting_kind::SettingKind;
 use super::settings::{Reach, Setting};
@@ -55,6 +55,15 @@ pub(crate) struct Sources {
     pub flags: Flags,
 }
 
+impl Sources {
+    /// The files among them, in a line.
+    pub(crate) fn files(&self) -> String {
+        let read = [&self.user, &self.repo].into_iter().flatten();
+        let names: Vec<String> = read.map(|(path, _)| path.display().to_string()).collect();
+        if names.is_empty() { "no config file: defaults".to_owned() } else { names.join(", ") }
+    }
+}
+
 /// The settings from the flags of a command: `--budget 5` is `budget.usd = 5`. Later ones win.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Flags {
@@ -98,7 +107,6 @@ impl Flags {
 /// A configuration with its warnings.
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
-    /// The configuration.
     pub config: Config,
     /// In the order of the layers, and within a file in the order of its lines.
     pub warnings: Vec<Warning>,
@@ -106,55 +114,25 @@ pub(crate) struct Loaded {
 
 impl Config {
     /// Merges the sources over the defaults: user file, repo file, environment, flags.
-    pub(crate) fn load(sources: Sources) -> Result<Loaded, ConfigError> {
-        let mut config = Self::default();
-        let mut warnings = Vec::new();
+    pub(crate) fn load(sources: Sources) -> Result<Loaded> {
+        let mut loaded = Loaded { config: Self::default(), warnings: vec![] };
         if let Some((path, text)) = &sources.user {
-            config.lay_file(path, text, Owner::User, &mut warnings)?;
+            loaded.lay_file(path, text, Owner::User)?;
         }
         if let Some((path, text)) = &sources.repo {
-            config.lay_file(path, text, Owner::Repo, &mut warnings)?;
+            loaded.lay_file(path, text, Owner::Repo)?;
         }
-        config.lay_env(sources.env, &mut warnings)?;
+        loaded.lay_env(sources.env)?;
         for (key, text) in &sources.resumed {
-            config.lay_resumed(key, text)?;
+            loaded.lay_resumed(key, text)?;
         }
         for pair in &sources.set {
-            config.lay_pair(pair)?;
+            loaded.lay_pair(pair)?;
         }
         for flag in &sources.flags.settings {
-            config.lay_flag(flag.name, flag.key, &flag.value)?;
+            loaded.lay_flag(flag.name, flag.key, &flag.value)?;
         }
-        Ok(Loaded { config, warnings })
-    }
-
-    fn lay_file(
-        &mut self,
-        path: &Path,
-        text: &str,
-        owner: Owner,
-        warnings: &mut Vec<Warning>,
-    ) -> Result<(), ConfigError> {
-        let read = parse::file(path, text, owner)?;
-        let origin = |place| match owner {
-            Owner::User => Origin::User(place),
-            Owner::Repo => Origin::Repo(place),
-        };
-        warnings.extend(read.warnings);
-        for found in read.values {
-            if owner == Owner::Repo
-                && found.setting.reach == Reach::RaiseOnly
-                && let Some(message) = self.loosened(&found.key, &found.value)
-            {
-                warnings.push(Warning { message, place: Some(found.place) });
-                continue;
-            }
-            self.held.insert(found.key, (found.value, origin(found.place)));
-        }
-        if let Some((gates, place)) = read.gates {
-            self.gates = Some((gates, origin(place)));
-        }
-        Ok(())
+        Ok(loaded)
     }
 
     /// Why ralph ignores a value of the repo's file: it is looser than the current value.
@@ -203,12 +181,33 @@ impl Config {
             _ => false,
         }
     }
+}
 
-    fn lay_env(
-        &mut self,
-        mut env: Vec<(String, String)>,
-        warnings: &mut Vec<Warning>,
-    ) -> Result<(), ConfigError> {
+impl Loaded {
+    fn lay_file(&mut self, path: &Path, text: &str, owner: Owner) -> Result<()> {
+        let read = parse::file(path, text, owner)?;
+        let origin = |place| match owner {
+            Owner::User => Origin::User(place),
+            Owner::Repo => Origin::Repo(place),
+        };
+        self.warnings.extend(read.warnings);
+        for found in read.values {
+            if owner == Owner::Repo
+                && found.setting.reach == Reach::RaiseOnly
+                && let Some(message) = self.config.loosened(&found.key, &found.value)
+            {
+                self.warnings.push(Warning { message, place: Some(found.place) });
+                continue;
+            }
+            self.config.held.insert(found.key, (found.value, origin(found.place)));
+        }
+        if let Some((gates, place)) = read.gates {
+            self.config.gates = Some((gates, origin(place)));
+        }
+        Ok(())
+    }
+
+    fn lay_env(&mut self, mut env: Vec<(String, String)>) -> Result<()> {
         env.retain(|(name, _)| {
             name.starts_with("RALPH_")
                 && !name.starts_with("RALPH_TEST_")
@@ -226,7 +225,7 @@ impl Config {
                 Some((_, setting)) if text.is_empty() && !setting.admits_empty() => {}
                 Some((key, setting)) => {
                     let value = plain(setting, key, &text, &name)?;
-                    self.held.insert(key.to_string(), (value, Origin::Env(name)));
+                    self.config.held.insert(key.to_string(), (value, Origin::Env(name)));
                 }
                 None => {
                     if let Some(meant) = names::meant_variable(&name) {
@@ -234,7 +233,7 @@ impl Config {
                             "unknown variable `{}`; did you mean `{meant}`?",
                             names::shown(&name)
                         );
-                        warnings.push(Warning { message, place: None });
+                        self.warnings.push(Warning { message, place: None });
                     }
                 }
             }
@@ -242,7 +241,7 @@ impl Config {
         Ok(())
     }
 
-    fn lay_pair(&mut self, pair: &str) -> Result<(), ConfigError> {
+    fn lay_pair(&mut self, pair: &str) -> Result<()> {
         let Some((key, text)) = pair.split_once('=') else {
             let message = format!("--set takes KEY=VALUE, not {}", Given::Plain(pair));
             return Err(ConfigError::of_flag(message));
@@ -252,14 +251,14 @@ impl Config {
     }
 
     /// Ignores a recorded setting that is no longer valid: the run continues without it.
-    fn lay_resumed(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
+    fn lay_resumed(&mut self, key: &str, text: &str) -> Result<()> {
         let Some(setting) = names::find(key) else { return Ok(()) };
         let value = plain(setting, key, text, "the interrupted run")?;
-        self.held.insert(key.to_owned(), (value, Origin::Resumed));
+        self.config.held.insert(key.to_owned(), (value, Origin::Resumed));
         Ok(())
     }
 
-    fn lay_flag(&mut self, name: &'static str, key: &str, text: &str) -> Result<(), ConfigError> {
+    fn lay_flag(&mut self, name: &'static str, key: &str, text: &str) -> Result<()> {
         let Some(setting) = names::find(key) else {
             let mut message = format!("{name}: {}", names::unknown_setting(key));
             if names::meant_setting(key).is_none() {
@@ -268,18 +267,13 @@ impl Config {
             return Err(ConfigError::of_flag(message));
         };
         let value = plain(setting, key, text, name).map_err(ConfigError::by_flag)?;
-        self.held.insert(key.to_owned(), (value, Origin::Flag(name)));
+        self.config.held.insert(key.to_owned(), (value, Origin::Flag(name)));
         Ok(())
     }
 }
 
 /// Parses a value from the environment, from a flag or, with an empty `from`, from the argument of a command.
-pub(super) fn plain(
-    setting: &Setting,
-    key: &str,
-    text: &str,
-    from: &str,
-) -> Result<Value, ConfigError> {
+pub(super) fn plain(setting: &Setting, key: &str, text: &str, from: &str) -> Result<Value> {
     let refuse = |message| match from {
         "" => ConfigError::new(message),
         from => ConfigError::new(format!("{from}: {message}")),

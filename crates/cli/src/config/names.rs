@@ -26,7 +26,6 @@ pub(super) fn keys() -> impl Iterator<Item = (Cow<'static, str>, &'static Settin
     })
 }
 
-/// The setting with this key.
 pub(super) fn find(key: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| {
         let wanted = setting.key.split('.');
@@ -72,28 +71,19 @@ pub(crate) fn words_of(key: &str) -> impl Iterator<Item = &'static str> {
     words.iter().copied().chain(preset)
 }
 
-/// The environment variable that sets this key.
 pub(super) fn env_name(key: &str) -> String {
     format!("RALPH_{}", key.replace('.', "_").to_uppercase())
 }
 
 /// Settings and sections of earlier or later versions, and why this version does not have them.
-const WITHOUT_EFFECT: [(&str, &str); 14] = [
+const WITHOUT_EFFECT: [(&str, &str); 4] = [
     ("loop.source", "the preset decides where tasks come from"),
     ("loop.prompt", "the preset decides how the agent gets its prompt"),
     ("agent.fallback", ONE_AGENT),
-    ("agent.codex", ONE_AGENT),
-    ("agent.gemini", ONE_AGENT),
-    ("agent.opencode", ONE_AGENT),
-    ("agent.acp", ONE_AGENT),
-    ("agent.command", ONE_AGENT),
-    ("models.codex", ONE_AGENT),
-    ("models.gemini", ONE_AGENT),
-    ("models.opencode", ONE_AGENT),
-    ("models.acp", ONE_AGENT),
-    ("models.command", ONE_AGENT),
     ("serve", "this version has no web page"),
 ];
+/// The agents of such versions, which have a section in `agent` and one in `models`.
+const OTHER_AGENTS: [&str; 5] = ["codex", "gemini", "opencode", "acp", "command"];
 const ONE_AGENT: &str = "this version supports claude only";
 
 /// A warning for a name that only another version knows, which is not an error in a file.
@@ -101,11 +91,13 @@ pub(super) fn without_effect(key: &str) -> Option<String> {
     let is_meant = |name: &str| {
         key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    let (_, why) = WITHOUT_EFFECT.iter().find(|(name, _)| is_meant(name))?;
+    let is_agent =
+        |agent: &str| ["agent", "models"].iter().any(|at| is_meant(&format!("{at}.{agent}")));
+    let known = WITHOUT_EFFECT.iter().find(|(name, _)| is_meant(name)).map(|(_, why)| *why);
+    let why = known.or(OTHER_AGENTS.into_iter().any(is_agent).then_some(ONE_AGENT))?;
     Some(format!("`{}` has no effect: {why}", shown(key)))
 }
 
-/// The error for an unknown key.
 pub(super) fn unknown_setting(key: &str) -> String {
     if let Some(why) = without_effect(key) {
         return why;
@@ -131,7 +123,6 @@ pub(super) fn is_strict(key: &str, is_section: bool) -> bool {
     }
 }
 
-/// The error for a table that is not a section.
 pub(super) fn unknown_section(key: &str) -> String {
     let shown = shown(key);
     match meant_section(key) {
@@ -170,7 +161,6 @@ pub(super) fn meant_setting(key: &str) -> Option<String> {
     nearest(key, whole_keys, 1).first().map(|near| (*near).to_owned())
 }
 
-/// The environment variable that the user probably meant.
 pub(super) fn meant_variable(name: &str) -> Option<String> {
     // All of them share the prefix, so it is not compared.
     let rest = name.strip_prefix("RALPH_")?;

@@ -8,18 +8,16 @@ use toml::de::{DeTable, DeValue};
 
 use super::gates::{self, Gate};
 use super::names;
-use super::position::{ConfigError, FilePosition, Source, Warning};
+use super::position::{FilePosition, Result, Source, Warning};
 use super::settings::{Reach, Setting};
 use super::value::{Given, Value, quoted};
 
-/// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     User,
     Repo,
 }
 
-/// The content of a file.
 #[derive(Debug, Default)]
 pub(super) struct FileValues {
     pub(super) values: Vec<Located>,
@@ -28,7 +26,6 @@ pub(super) struct FileValues {
     pub(super) warnings: Vec<Warning>,
 }
 
-/// One value of a file.
 #[derive(Debug)]
 pub(super) struct Located {
     pub(super) key: String,
@@ -38,7 +35,7 @@ pub(super) struct Located {
 }
 
 /// Reads a file. The first error in the order of the lines is reported.
-pub(super) fn file(path: &Path, text: &str, owner: Owner) -> Result<FileValues, ConfigError> {
+pub(super) fn file(path: &Path, text: &str, owner: Owner) -> Result<FileValues> {
     let source = Source::new(path, text);
     let table = DeTable::parse(text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
@@ -174,7 +171,7 @@ fn setting_value(
     key: &str,
     setting: &Setting,
     owner: Owner,
-) -> Result<Value, ConfigError> {
+) -> Result<Value> {
     let span = leaf.value.span();
     let value = setting.read(&given(leaf.value.get_ref())).map_err(|refusal| {
         let item = refusal.item.and_then(|index| leaf.value.get_ref().get(index));

@@ -11,9 +11,7 @@ use super::value::hidden;
 pub(crate) struct FilePosition {
     /// The file, as it is shown to the user.
     pub path: PathBuf,
-    /// The line.
     pub line: usize,
-    /// The column.
     pub column: usize,
 }
 
@@ -26,9 +24,7 @@ impl fmt::Display for FilePosition {
 /// Something in the configuration that does not stop ralph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Warning {
-    /// One sentence.
     pub message: String,
-    /// Where, if it is about a file.
     pub place: Option<FilePosition>,
 }
 
@@ -46,45 +42,37 @@ impl fmt::Display for Warning {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConfigError {
     message: String,
-    excerpt: Option<Excerpt>,
+    /// The place, the line and the carets; empty if it is not about a file.
+    excerpt: String,
     /// It is about a flag.
     usage: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Excerpt {
-    place: FilePosition,
-    /// The line, ready to print.
-    line: String,
-    /// How many columns of the terminal come before the caret.
-    before: usize,
-    /// How many carets.
-    carets: usize,
-}
+pub(crate) type Result<T, E = ConfigError> = std::result::Result<T, E>;
 
 impl ConfigError {
     pub(super) fn new(message: String) -> Self {
-        Self { message, excerpt: None, usage: false }
+        Self { message, excerpt: String::new(), usage: false }
     }
 
-    /// About an argument of the call.
     pub(super) fn of_flag(message: String) -> Self {
         Self::new(message).by_flag()
     }
 
-    /// The same, about an argument of the call.
     pub(super) fn by_flag(self) -> Self {
         Self { usage: true, ..self }
     }
 
-    /// Whether it is about an argument of the call.
     pub(crate) fn is_usage(&self) -> bool {
         self.usage
     }
 
-    /// The sentence alone.
     pub(crate) fn message(&self) -> &str {
         &self.message
+    }
+
+    pub(crate) fn excerpt(&self) -> &str {
+        &self.excerpt
     }
 }
 
@@ -92,16 +80,10 @@ impl std::error::Error for ConfigError {}
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        let Some(Excerpt { place, line, before, carets }) = &self.excerpt else {
-            return Ok(());
-        };
-        let number = place.line.to_string();
-        let margin = number.len();
-        write!(f, "\n{:margin$}--> {place}", "")?;
-        write!(f, "\n{:margin$} |", "")?;
-        write!(f, "\n{number} | {line}")?;
-        write!(f, "\n{:margin$} | {:before$}{:^<carets$}", "", "", "")
+        match self.excerpt.as_str() {
+            "" => f.write_str(&self.message),
+            excerpt => write!(f, "{}\n{excerpt}", self.message),
+        }
     }
 }
 
@@ -143,11 +125,13 @@ impl<'a> Source<'a> {
         let before = printed_width(&line[..start]);
         let carets = printed_width(&line[start..end]).max(1);
         let line: String = seen(line).map(printed).collect();
-        ConfigError {
-            message,
-            excerpt: Some(Excerpt { place, line: line.trim_end().to_owned(), before, carets }),
-            usage: false,
-        }
+        let number = place.line.to_string();
+        let (margin, line) = (number.len(), line.trim_end());
+        let excerpt = format!(
+            "{0:margin$}--> {place}\n{0:margin$} |\n{number} | {line}\n{0:margin$} | {0:before$}{0:^<carets$}",
+            ""
+        );
+        ConfigError { message, excerpt, usage: false }
     }
 }
 
@@ -170,7 +154,6 @@ fn printed_width(text: &str) -> usize {
     seen(text).map(|ch| width_of(printed(ch))).sum()
 }
 
-/// How many columns of a terminal the text takes.
 pub(super) fn width(text: &str) -> usize {
     text.chars().map(width_of).sum()
 }

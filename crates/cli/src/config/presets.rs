@@ -1,206 +1,125 @@
 //! The values of each preset, for settings that are "preset". A preset is a row of values and nothing else: it has no
 //! code of its own.
 
+use ralph_core::task::RetryLimit;
+
 use super::resolved::Config;
 use super::settings::key;
-use super::value::View;
-
-/// How often ralph retries a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Retries {
-    /// This many times.
-    AtMost(u32),
-    /// Without a limit.
-    Unlimited,
-}
-
-impl Default for Retries {
-    fn default() -> Self {
-        Self::AtMost(3)
-    }
-}
+use super::typed::{Key, OrPreset, Typed};
+use super::value::Lit::{Bool, List, Text, Whole};
+use super::value::{Lit, View};
 
 /// The values of a preset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Preset {
-    /// Its name.
     pub name: &'static str,
-    /// Another name for it.
-    pub alias: Option<&'static str>,
     /// Where its tasks are: `store` or the kind of a plan file.
     pub source: &'static str,
-    /// `loop.pick`.
-    pub pick: &'static str,
-    /// `loop.ends_when`.
-    pub ends: &'static [&'static str],
-    /// `loop.commit`.
-    pub commit: &'static str,
-    /// `loop.on_red`.
-    pub on_red: &'static str,
-    /// `loop.on_exhausted`.
-    pub on_exhausted: &'static str,
     /// How the agent gets its prompt: `stdin`, `system` or `argument`.
     pub prompt: &'static str,
-    /// `loop.max_retries`.
-    pub max_retries: Retries,
-    /// `loop.max_iterations`.
-    pub max_iterations: u32,
-    /// `loop.max_consecutive_errors`.
-    pub breaker: u32,
-    /// `loop.idle_threshold`.
-    pub idle: u32,
-    /// `models.strategy`.
-    pub strategy: &'static str,
-    /// `agent.timeout`.
-    pub timeout: &'static str,
-    /// `loop.verify`.
-    pub verify: bool,
-    /// `loop.works_in`.
-    pub works_in: &'static str,
-    /// `git.auto_pr`.
-    pub auto_pr: bool,
+    /// Its values for settings that are "preset", if they are not the usual ones.
+    values: &'static [(&'static str, Lit)],
 }
 
-/// All presets.
 pub(crate) const PRESETS: [Preset; 5] = [
     Preset {
         name: "branches",
-        alias: None,
         source: "branches",
-        pick: "loop",
-        ends: &["finished"],
-        commit: "done",
-        on_red: "feed",
-        on_exhausted: "never",
         prompt: "stdin",
-        max_retries: Retries::Unlimited,
-        max_iterations: 20,
-        breaker: 3,
-        idle: 2,
-        strategy: "agent",
-        timeout: "60m",
-        verify: false,
-        works_in: "worktree",
-        auto_pr: true,
+        values: &[
+            (key::LOOP_ON_RED.name(), Text("feed")),
+            (key::LOOP_ON_EXHAUSTED.name(), Text("never")),
+            (key::LOOP_MAX_RETRIES.name(), Text("unlimited")),
+            (key::LOOP_MAX_CONSECUTIVE_ERRORS.name(), Whole(3)),
+            (key::LOOP_IDLE_THRESHOLD.name(), Whole(2)),
+            (key::LOOP_WORKS_IN.name(), Text("worktree")),
+            (key::GIT_AUTO_PR.name(), Bool(true)),
+        ],
     },
     Preset {
         name: "progress",
-        alias: None,
         source: "progress",
-        pick: "loop",
-        ends: &["finished", "marker"],
-        commit: "done",
-        on_red: "feed",
-        on_exhausted: "fail",
         prompt: "system",
-        max_retries: Retries::AtMost(3),
-        max_iterations: 20,
-        breaker: 0,
-        idle: 0,
-        strategy: "agent",
-        timeout: "10m",
-        verify: false,
-        works_in: "place",
-        auto_pr: false,
+        values: &[
+            (key::LOOP_ENDS_WHEN.name(), List(&["finished", "marker"])),
+            (key::LOOP_ON_RED.name(), Text("feed")),
+            (key::AGENT_TIMEOUT.name(), Text("10m")),
+        ],
     },
     Preset {
         name: "checklist",
-        alias: None,
         source: "checklist",
-        pick: "agent",
-        ends: &["finished", "marker"],
-        commit: "session",
-        on_red: "retry",
-        on_exhausted: "stop",
         prompt: "stdin",
-        max_retries: Retries::AtMost(3),
-        max_iterations: 10,
-        breaker: 0,
-        idle: 0,
-        strategy: "agent",
-        timeout: "60m",
-        verify: false,
-        works_in: "place",
-        auto_pr: false,
+        values: &[
+            (key::LOOP_PICK.name(), Text("agent")),
+            (key::LOOP_ENDS_WHEN.name(), List(&["finished", "marker"])),
+            (key::LOOP_COMMIT.name(), Text("session")),
+            (key::LOOP_ON_EXHAUSTED.name(), Text("stop")),
+            (key::LOOP_MAX_ITERATIONS.name(), Whole(10)),
+        ],
     },
     Preset {
         name: "dag",
-        alias: None,
         source: "store",
-        pick: "loop",
-        ends: &["finished"],
-        commit: "done",
-        on_red: "retry",
-        on_exhausted: "fail",
         prompt: "system",
-        max_retries: Retries::AtMost(3),
-        max_iterations: 20,
-        breaker: 0,
-        idle: 0,
-        strategy: "cost-optimized",
-        timeout: "60m",
-        verify: true,
-        works_in: "place",
-        auto_pr: false,
+        values: &[
+            (key::MODELS_STRATEGY.name(), Text("cost-optimized")),
+            (key::LOOP_VERIFY.name(), Bool(true)),
+        ],
     },
     Preset {
         name: "pick",
-        alias: Some("tasks"),
         source: "store",
-        pick: "agent",
-        ends: &["finished"],
-        commit: "done",
-        on_red: "retry",
-        on_exhausted: "never",
         prompt: "argument",
-        max_retries: Retries::Unlimited,
-        max_iterations: 20,
-        breaker: 0,
-        idle: 0,
-        strategy: "agent",
-        timeout: "60m",
-        verify: false,
-        works_in: "place",
-        auto_pr: false,
+        values: &[
+            (key::LOOP_PICK.name(), Text("agent")),
+            (key::LOOP_ON_EXHAUSTED.name(), Text("never")),
+            (key::LOOP_MAX_RETRIES.name(), Text("unlimited")),
+        ],
     },
 ];
 
+/// The values of presets that say nothing else.
+const USUAL: [(&str, Lit); 14] = [
+    (key::LOOP_PICK.name(), Text("loop")),
+    (key::LOOP_ENDS_WHEN.name(), List(&["finished"])),
+    (key::LOOP_COMMIT.name(), Text("done")),
+    (key::LOOP_ON_RED.name(), Text("retry")),
+    (key::LOOP_ON_EXHAUSTED.name(), Text("fail")),
+    (key::LOOP_MAX_RETRIES.name(), Whole(3)),
+    (key::LOOP_MAX_ITERATIONS.name(), Whole(20)),
+    (key::LOOP_MAX_CONSECUTIVE_ERRORS.name(), Whole(0)),
+    (key::LOOP_IDLE_THRESHOLD.name(), Whole(0)),
+    (key::MODELS_STRATEGY.name(), Text("agent")),
+    (key::AGENT_TIMEOUT.name(), Text("60m")),
+    (key::LOOP_VERIFY.name(), Bool(false)),
+    (key::LOOP_WORKS_IN.name(), Text("place")),
+    (key::GIT_AUTO_PR.name(), Bool(false)),
+];
+
 impl Preset {
-    /// The preset with this name. `auto` is none: the plan decides.
+    /// The preset with this name, or with its older one. `auto` is none: the plan decides.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
-        PRESETS.iter().find(|preset| preset.name == name || preset.alias == Some(name))
+        let name = if name == "tasks" { "pick" } else { name };
+        PRESETS.iter().find(|preset| preset.name == name)
     }
 
     /// Its value for a setting that is "preset"; `None` for a setting that no preset decides.
     pub(super) fn value_of(&self, name: &str) -> Option<View<'static>> {
-        let whole = |value: u32| View::Whole(value.into());
-        let retries = match self.max_retries {
-            Retries::AtMost(most) => whole(most),
-            Retries::Unlimited => View::Text("unlimited"),
-        };
-        let values = [
-            (key::LOOP_MAX_ITERATIONS.name(), whole(self.max_iterations)),
-            (key::LOOP_MAX_RETRIES.name(), retries),
-            (key::LOOP_MAX_CONSECUTIVE_ERRORS.name(), whole(self.breaker)),
-            (key::LOOP_IDLE_THRESHOLD.name(), whole(self.idle)),
-            (key::LOOP_VERIFY.name(), View::Bool(self.verify)),
-            (key::LOOP_COMMIT.name(), View::Text(self.commit)),
-            (key::LOOP_ON_RED.name(), View::Text(self.on_red)),
-            (key::LOOP_ON_EXHAUSTED.name(), View::Text(self.on_exhausted)),
-            (key::LOOP_PICK.name(), View::Text(self.pick)),
-            (key::LOOP_ENDS_WHEN.name(), View::List(self.ends.to_vec())),
-            (key::LOOP_WORKS_IN.name(), View::Text(self.works_in)),
-            (key::AGENT_TIMEOUT.name(), View::Text(self.timeout)),
-            (key::MODELS_STRATEGY.name(), View::Text(self.strategy)),
-            (key::GIT_AUTO_PR.name(), View::Bool(self.auto_pr)),
-        ];
-        values.into_iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+        let mut values = self.values.iter().chain(&USUAL);
+        values.find(|(known, _)| *known == name).map(|(_, value)| value.view())
+    }
+
+    /// The same, as the row of the setting types it.
+    pub(crate) fn get<T: Typed>(&self, key: Key<OrPreset<T>>) -> T::Value<'static> {
+        self.value_of(key.name()).and_then(T::read).unwrap_or_default()
     }
 }
 
 /// How often ralph retries a task: `loop.max_retries`, or the preset's value. `auto` counts as `dag`, which is the
 /// default preset for the task database.
-pub(crate) fn retry_limit(config: &Config) -> Retries {
-    let by_preset = || Preset::named(config.get(key::PRESET)).map(|preset| preset.max_retries);
+pub(crate) fn retry_limit(config: &Config) -> RetryLimit {
+    let preset = || Preset::named(config.get(key::PRESET));
+    let by_preset = || Some(preset()?.get(key::LOOP_MAX_RETRIES));
     config.get(key::LOOP_MAX_RETRIES).or_else(by_preset).unwrap_or_default()
 }

@@ -14,7 +14,7 @@ pub(crate) fn schema() -> String {
     for (key, setting) in names::keys() {
         let mut schema = kind_schema(&setting.kind, setting.admits_empty());
         schema["description"] = comment_of(&comments, setting).into();
-        schema["default"] = setting.default.view().to_json();
+        schema["default"] = json!(setting.default.view());
         insert(&mut root, &key, schema);
     }
     for (alias, key) in ALIASES {

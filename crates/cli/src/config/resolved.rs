@@ -9,30 +9,24 @@ use super::names;
 use super::position::FilePosition;
 use super::presets::Preset;
 use super::settings::{PLACEHOLDER, Reach, key};
-use super::typed::{Key, Typed};
+use super::typed::{Key, List, Typed};
 use super::value::{Given, Value, View};
 
 /// Where a value comes from. Displays as the place where you can change it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It is not set.
     Default,
     /// It is not set, or set to "preset": this preset decides.
     Preset(&'static str),
-    /// The user's file.
     User(FilePosition),
-    /// The repo's file.
     Repo(FilePosition),
-    /// This environment variable.
     Env(String),
     /// A flag of the interrupted run that this one resumes.
     Resumed,
-    /// This flag.
     Flag(&'static str),
 }
 
 impl Origin {
-    /// The layer, in one word.
     pub(crate) const fn layer(&self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -61,7 +55,6 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The configuration of one run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Config {
     /// Only values that are set: defaults stay in the table.
@@ -69,14 +62,11 @@ pub(crate) struct Config {
     pub(super) gates: Option<(Vec<Gate>, Origin)>,
 }
 
-/// One setting with its value.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry<'a> {
     /// The key, with the agent's name in it where the table has `<agent>`.
     pub key: Cow<'static, str>,
-    /// The value.
     pub value: View<'a>,
-    /// Where the value comes from.
     pub origin: Origin,
 }
 
@@ -91,9 +81,13 @@ impl Config {
         setting.map_or(View::Text(""), |setting| setting.default.view())
     }
 
-    /// The value of a setting, as its row types it.
     pub(crate) fn get<T: Typed>(&self, key: Key<T>) -> T::Value<'_> {
         self.read::<T>(key.name())
+    }
+
+    /// The items of a list.
+    pub(crate) fn texts(&self, key: Key<List>) -> Vec<String> {
+        self.get(key).into_iter().map(str::to_owned).collect()
     }
 
     /// The value of a setting that each of [`AGENTS`](super::AGENTS) has.
@@ -112,12 +106,10 @@ impl Config {
         self.gates.as_ref().map_or(&[], |(gates, _)| gates)
     }
 
-    /// Where the gates come from.
     pub(crate) fn gates_origin(&self) -> &Origin {
         self.gates.as_ref().map_or(&Origin::Default, |(_, origin)| origin)
     }
 
-    /// Where the value of a setting comes from.
     pub(crate) fn origin<T>(&self, key: Key<T>) -> &Origin {
         self.origin_of(key.name())
     }
@@ -127,7 +119,6 @@ impl Config {
         self.held.get(name).map_or(&Origin::Default, |(_, origin)| origin)
     }
 
-    /// Whether it is set.
     pub(crate) fn is_set<T>(&self, key: Key<T>) -> bool {
         *self.origin(key) != Origin::Default
     }
@@ -194,7 +185,6 @@ impl Config {
         names::keys().map(move |(key, _)| self.entry_with(key, preset))
     }
 
-    /// One of them.
     pub(crate) fn entry_with(&self, key: Cow<'static, str>, preset: &'static Preset) -> Entry<'_> {
         let value = self.view(&key);
         if value == View::Text("preset")

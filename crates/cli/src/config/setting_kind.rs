@@ -8,35 +8,26 @@ use ralph_core::nearest::nearest;
 
 use super::value::{self, Given, Value};
 
-/// Which values a setting accepts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum SettingKind {
-    /// Yes or no.
     Bool,
-    /// A whole number in a range.
     Whole {
-        /// The least one.
         min: u64,
-        /// The greatest one.
         max: u64,
     },
     /// A number that is not negative, with or without a fraction.
     Amount,
-    /// Any text.
     Text,
-    /// The path of a file or folder.
     Path,
     /// A pattern of paths, as in a `.gitignore`.
     Pattern,
     /// A server and its kind: `git.example.org=gitlab`.
     Host,
-    /// One of these words.
     Choice(&'static [&'static str]),
     /// A length of time such as `15m`.
     Duration,
     /// A number of bytes such as `2GiB`.
     Size,
-    /// A list whose items are of this kind.
     List(&'static Self),
     /// A whole number, or `unlimited`.
     CountOrUnlimited,
@@ -50,9 +41,7 @@ pub(super) struct Refusal {
     wants: String,
     got: String,
     meant: Option<String>,
-    /// What is wrong with it, if that is not obvious.
     why: Option<String>,
-    /// The index of the item in a list.
     pub(super) item: Option<usize>,
 }
 
@@ -82,13 +71,9 @@ impl SettingKind {
     pub(super) fn wants(&self) -> String {
         match self {
             Self::Bool => "true or false".to_owned(),
-            Self::Whole { min: 0, max } if *max >= u64::from(u32::MAX) => {
-                "a whole number".to_owned()
-            }
-            Self::Whole { min, max } if *max >= u64::from(u32::MAX) => {
-                format!("a whole number of at least {min}")
-            }
-            Self::Whole { min, max } => format!("a whole number from {min} to {max}"),
+            // No row has an upper bound of its own.
+            Self::Whole { min: 0, .. } => "a whole number".to_owned(),
+            Self::Whole { min, .. } => format!("a whole number of at least {min}"),
             Self::Amount => "a number of at least 0".to_owned(),
             Self::Text => "text in quotes".to_owned(),
             Self::Path => "a path in quotes".to_owned(),
@@ -110,7 +95,6 @@ impl SettingKind {
         }
     }
 
-    /// The value that `given` means.
     pub(super) fn read(&self, given: &Given<'_>) -> Result<Value, Refusal> {
         if let (Self::List(kind), Given::List(items)) = (self.inner(), given) {
             return read_items(kind, items);
@@ -155,27 +139,17 @@ impl SettingKind {
             // Amounts are money: beyond 2^53 the cast is inexact, and no real amount is that large.
             (Self::Amount, Whole(value)) => self.accepts(&Amount(*value as f64)),
             (Self::Amount, Plain(text)) => self.accepts(&Amount(text.trim().parse().ok()?)),
-            (Self::Text, Text(text) | Plain(text)) => {
-                (!text.contains('\0')).then(|| Value::Text((*text).to_owned()))
-            }
-            (Self::Path, Text(text) | Plain(text)) => {
-                let fine = !text.is_empty() && !text.contains('\0');
+            (kind, Text(text) | Plain(text)) if kind.is_text() => {
+                let fine = match kind {
+                    Self::Path => !text.is_empty() && !text.contains('\0'),
+                    Self::Pattern => Patterns::read([text]).is_ok(),
+                    Self::Host => HostEntry::read(text).is_ok(),
+                    Self::Choice(words) => words.contains(text),
+                    Self::Duration => value::duration(text).is_some(),
+                    Self::Size => value::size(text).is_some(),
+                    _ => !text.contains('\0'),
+                };
                 fine.then(|| Value::Text((*text).to_owned()))
-            }
-            (Self::Pattern, Text(text) | Plain(text)) => {
-                Patterns::read([text]).ok().map(|_| Value::Text((*text).to_owned()))
-            }
-            (Self::Host, Text(text) | Plain(text)) => {
-                HostEntry::read(text).ok().map(|_| Value::Text((*text).to_owned()))
-            }
-            (Self::Choice(words), Text(word) | Plain(word)) => {
-                words.contains(word).then(|| Value::Text((*word).to_owned()))
-            }
-            (Self::Duration, Text(text) | Plain(text)) => {
-                value::duration(text).map(|_| Value::Text((*text).to_owned()))
-            }
-            (Self::Size, Text(text) | Plain(text)) => {
-                value::size(text).map(|_| Value::Text((*text).to_owned()))
             }
             (Self::Size, Whole(bytes)) => {
                 u64::try_from(*bytes).ok().map(|bytes| Value::Text(bytes.to_string()))
@@ -188,6 +162,11 @@ impl SettingKind {
             }
             _ => None,
         }
+    }
+
+    fn is_text(&self) -> bool {
+        use SettingKind::{Choice, Duration, Host, Path, Pattern, Size, Text};
+        matches!(self, Text | Path | Pattern | Host | Choice(_) | Duration | Size)
     }
 
     /// What is wrong with a value of the right type.
@@ -203,7 +182,6 @@ impl SettingKind {
         }
     }
 
-    /// The word that the user probably meant.
     fn meant_by(&self, given: &Given<'_>) -> Option<String> {
         let (Given::Text(given) | Given::Plain(given)) = given else {
             return None;

@@ -1,8 +1,9 @@
 //! The table of all settings.
 
-use super::presets::Retries;
+use ralph_core::task::RetryLimit;
+
 use super::setting_kind::{Refusal, SettingKind};
-use super::typed::{Amount, Flag, Key, List, OrPreset, Size, Text, Time, Whole};
+use super::typed::{Amount, Bool, Key, List, OrPreset, Size, Text, Time, Whole};
 use super::value::{Given, Lit, Value};
 
 /// The commented reference of all settings, for users to read and copy from.
@@ -28,16 +29,12 @@ const SPELLINGS: [(&str, &str, &str); 6] = [
     ("loop.ends_when", "ticked", "finished"),
 ];
 
-/// One setting.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting {
     /// The dotted key, as in `loop.jobs`. One segment may be `<agent>`.
     pub key: &'static str,
-    /// Which values it accepts.
     pub kind: SettingKind,
-    /// Its value if it is not set.
     pub default: Lit,
-    /// Who may set it.
     pub reach: Reach,
 }
 
@@ -45,9 +42,7 @@ pub(crate) struct Setting {
 /// its file cannot loosen what protects the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Every layer may set it.
     Anywhere,
-    /// The repo's file may not.
     UserOnly,
     /// The repo's file may not, because it decides which program runs, what that program may do, or with whose key. A
     /// resumed run keeps it.
@@ -66,24 +61,8 @@ const FROM_ONE: SettingKind = SettingKind::Whole { min: 1, max: MANY };
 const TOKENS: SettingKind = SettingKind::Whole { min: 0, max: i64::MAX as u64 };
 const TEXTS: SettingKind = SettingKind::List(&SettingKind::Text);
 const PATTERNS: SettingKind = SettingKind::List(&SettingKind::Pattern);
-const HOSTS: SettingKind = SettingKind::List(&SettingKind::Host);
 const PATHS: SettingKind = SettingKind::List(&SettingKind::Path);
-const PRESETS: SettingKind =
-    SettingKind::Choice(&["auto", "branches", "progress", "checklist", "dag", "pick"]);
 const EVERY_AGENT: SettingKind = SettingKind::Choice(&["claude", "script"]);
-const COMMIT: SettingKind = SettingKind::Choice(&["done", "session", "agent"]);
-const ON_RED: SettingKind = SettingKind::Choice(&["retry", "feed"]);
-const ON_EXHAUSTED: SettingKind = SettingKind::Choice(&["fail", "stop", "never"]);
-const PICK: SettingKind = SettingKind::Choice(&["loop", "agent"]);
-const ENDS_WHEN: SettingKind = SettingKind::List(&SettingKind::Choice(&["finished", "marker"]));
-const WORKS_IN: SettingKind = SettingKind::Choice(&["place", "worktree"]);
-const STRATEGY: SettingKind =
-    SettingKind::Choice(&["agent", "fixed", "cost-optimized", "escalate", "plan-then-execute"]);
-const LEVEL: SettingKind = SettingKind::Choice(&["auto", "full", "seatbelt", "landlock", "none"]);
-const HOME: SettingKind = SettingKind::Choice(&["allowlist", "masked"]);
-const NETWORK: SettingKind = SettingKind::Choice(&["allow-all", "allowlist", "deny"]);
-const NOTICES: SettingKind =
-    SettingKind::List(&SettingKind::Choice(&["done", "failed", "question", "limit", "end"]));
 
 const BY_PRESET: Lit = Lit::Text("preset");
 const EMPTY: Lit = Lit::Text("");
@@ -138,24 +117,24 @@ macro_rules! settings {
 // One line per setting reads as a table, so rustfmt must not wrap it.
 #[rustfmt::skip]
 settings! {
-    PRESET: Text = row("preset", PRESETS, Lit::Text("auto"));
+    PRESET: Text = row("preset", SettingKind::Choice(&["auto", "branches", "progress", "checklist", "dag", "pick"]), Lit::Text("auto"));
 
     LOOP_MAX_ITERATIONS: OrPreset<Whole> = by_preset("loop.max_iterations", &COUNT);
-    LOOP_MAX_RETRIES: OrPreset<Retries> = by_preset("loop.max_retries", &SettingKind::CountOrUnlimited);
+    LOOP_MAX_RETRIES: OrPreset<RetryLimit> = by_preset("loop.max_retries", &SettingKind::CountOrUnlimited);
     LOOP_GIVE_UP_AFTER: Whole = row("loop.give_up_after", FROM_ONE, Lit::Whole(10));
     LOOP_MAX_CONSECUTIVE_ERRORS: OrPreset<Whole> = by_preset("loop.max_consecutive_errors", &COUNT);
     LOOP_IDLE_THRESHOLD: OrPreset<Whole> = by_preset("loop.idle_threshold", &COUNT);
     LOOP_JOBS: Whole = row("loop.jobs", FROM_ONE, Lit::Whole(1));
     LOOP_RECENT_THREADS: Whole = row("loop.recent_threads", COUNT, Lit::Whole(5));
-    LOOP_VERIFY: OrPreset<Flag> = by_preset("loop.verify", &SettingKind::Bool);
-    LOOP_LEARN: Flag = row("loop.learn", SettingKind::Bool, TRUE);
-    LOOP_STRICT_EXIT: Flag = row("loop.strict_exit", SettingKind::Bool, FALSE);
-    LOOP_COMMIT: OrPreset<Text> = by_preset("loop.commit", &COMMIT);
-    LOOP_ON_RED: OrPreset<Text> = by_preset("loop.on_red", &ON_RED);
-    LOOP_ON_EXHAUSTED: OrPreset<Text> = by_preset("loop.on_exhausted", &ON_EXHAUSTED);
-    LOOP_PICK: OrPreset<Text> = by_preset("loop.pick", &PICK);
-    LOOP_ENDS_WHEN: OrPreset<List> = by_preset("loop.ends_when", &ENDS_WHEN);
-    LOOP_WORKS_IN: OrPreset<Text> = by_preset("loop.works_in", &WORKS_IN);
+    LOOP_VERIFY: OrPreset<Bool> = by_preset("loop.verify", &SettingKind::Bool);
+    LOOP_LEARN: Bool = row("loop.learn", SettingKind::Bool, TRUE);
+    LOOP_STRICT_EXIT: Bool = row("loop.strict_exit", SettingKind::Bool, FALSE);
+    LOOP_COMMIT: OrPreset<Text> = by_preset("loop.commit", &SettingKind::Choice(&["done", "session", "agent"]));
+    LOOP_ON_RED: OrPreset<Text> = by_preset("loop.on_red", &SettingKind::Choice(&["retry", "feed"]));
+    LOOP_ON_EXHAUSTED: OrPreset<Text> = by_preset("loop.on_exhausted", &SettingKind::Choice(&["fail", "stop", "never"]));
+    LOOP_PICK: OrPreset<Text> = by_preset("loop.pick", &SettingKind::Choice(&["loop", "agent"]));
+    LOOP_ENDS_WHEN: OrPreset<List> = by_preset("loop.ends_when", &SettingKind::List(&SettingKind::Choice(&["finished", "marker"])));
+    LOOP_WORKS_IN: OrPreset<Text> = by_preset("loop.works_in", &SettingKind::Choice(&["place", "worktree"]));
 
     COMPLETION_CLAIMS: Text = row("completion.claims", SettingKind::Choice(&["trust", "confirm"]), Lit::Text("trust"));
     COMPLETION_PLAN_PROMISES: List = row("completion.plan_promises", TEXTS, Lit::List(&["COMPLETE", "Tastes Like Burning."]));
@@ -177,7 +156,7 @@ settings! {
 
     AGENT_SCRIPT_PATH: Text = guarded("agent.script.path", SettingKind::Path, EMPTY, Reach::Program);
 
-    MODELS_STRATEGY: OrPreset<Text> = by_preset("models.strategy", &STRATEGY);
+    MODELS_STRATEGY: OrPreset<Text> = by_preset("models.strategy", &SettingKind::Choice(&["agent", "fixed", "cost-optimized", "escalate", "plan-then-execute"]));
     MODELS_FIXED: Text = argument("models.fixed");
     MODELS_VERIFY: Text = argument("models.verify");
 
@@ -192,8 +171,8 @@ settings! {
     PROMPTS_BUILD: Text = guarded("prompts.build", SettingKind::Path, Lit::Text("PROMPT_build.md"), Reach::BeneathRepo);
     PROMPTS_BUDGET_TOKENS: Whole = row("prompts.budget_tokens", TOKENS, Lit::Whole(20_000));
 
-    GATES_CLEAN: Flag = row("gates.clean", SettingKind::Bool, FALSE);
-    GATES_BASELINE: Flag = row("gates.baseline", SettingKind::Bool, FALSE);
+    GATES_CLEAN: Bool = row("gates.clean", SettingKind::Bool, FALSE);
+    GATES_BASELINE: Bool = row("gates.baseline", SettingKind::Bool, FALSE);
     GATES_PROTECTED: List = row("gates.protected", PATTERNS, NONE);
     GATES_ON_PROTECTED: Text = row("gates.on_protected", SettingKind::Choice(&["report", "reject"]), Lit::Text("report"));
 
@@ -204,8 +183,8 @@ settings! {
     BUDGET_DAY_USD: Amount = guarded("budget.day_usd", SettingKind::Amount, FREE, Reach::RaiseOnly);
 
     GIT_PR_BASE: Text = argument("git.pr_base");
-    GIT_AUTO_PUSH: Flag = row("git.auto_push", SettingKind::Bool, FALSE);
-    GIT_AUTO_PR: OrPreset<Flag> = by_preset("git.auto_pr", &SettingKind::Bool);
+    GIT_AUTO_PUSH: Bool = row("git.auto_push", SettingKind::Bool, FALSE);
+    GIT_AUTO_PR: OrPreset<Bool> = by_preset("git.auto_pr", &SettingKind::Bool);
     GIT_PROTECTED_BRANCHES: List = row("git.protected_branches", TEXTS, Lit::List(&["main", "master", "production"]));
     GIT_NEVER_COMMIT: List = row("git.never_commit", PATTERNS, NONE);
     GIT_REMOTE: Text = guarded("git.remote", SettingKind::Text, Lit::Text("origin"), Reach::Argument);
@@ -223,15 +202,15 @@ settings! {
     PUBLISH_WATCH: Time = guarded("publish.watch", SettingKind::Duration, Lit::Text("0s"), Reach::UserOnly);
     PUBLISH_AUTHORS: List = guarded("publish.authors", TEXTS, NONE, Reach::UserOnly);
     PUBLISH_ROUNDS: Whole = guarded("publish.rounds", COUNT, Lit::Whole(5), Reach::UserOnly);
-    PUBLISH_HOSTS: List = guarded("publish.hosts", HOSTS, NONE, Reach::UserOnly);
+    PUBLISH_HOSTS: List = guarded("publish.hosts", SettingKind::List(&SettingKind::Host), NONE, Reach::UserOnly);
 
-    SANDBOX_LEVEL: Text = guarded("sandbox.level", LEVEL, Lit::Text("auto"), Reach::RaiseOnly);
+    SANDBOX_LEVEL: Text = guarded("sandbox.level", SettingKind::Choice(&["auto", "full", "seatbelt", "landlock", "none"]), Lit::Text("auto"), Reach::RaiseOnly);
     SANDBOX_WRITABLE: List = guarded("sandbox.writable", PATHS, NONE, Reach::UserOnly);
     SANDBOX_READABLE: List = guarded("sandbox.readable", PATHS, NONE, Reach::UserOnly);
     SANDBOX_SOCKETS: List = guarded("sandbox.sockets", PATHS, NONE, Reach::UserOnly);
-    SANDBOX_HOME: Text = guarded("sandbox.home", HOME, Lit::Text("allowlist"), Reach::UserOnly);
+    SANDBOX_HOME: Text = guarded("sandbox.home", SettingKind::Choice(&["allowlist", "masked"]), Lit::Text("allowlist"), Reach::UserOnly);
 
-    SANDBOX_NETWORK_POLICY: Text = guarded("sandbox.network.policy", NETWORK, Lit::Text("allow-all"), Reach::RaiseOnly);
+    SANDBOX_NETWORK_POLICY: Text = guarded("sandbox.network.policy", SettingKind::Choice(&["allow-all", "allowlist", "deny"]), Lit::Text("allow-all"), Reach::RaiseOnly);
     SANDBOX_NETWORK_ALLOWED: List = guarded("sandbox.network.allowed", TEXTS, NONE, Reach::RaiseOnly);
 
     SANDBOX_LIMITS_PROCESSES: Whole = guarded("sandbox.limits.processes", FROM_ONE, Lit::Whole(4096), Reach::RaiseOnly);
@@ -243,14 +222,14 @@ settings! {
     LOGS_DIR: Text = guarded("logs.dir", SettingKind::Path, Lit::Text(".ralph/logs"), Reach::BeneathRepo);
     LOGS_KEEP_RUNS: Whole = row("logs.keep_runs", COUNT, Lit::Whole(50));
     LOGS_KEEP_SIZE: Size = row("logs.keep_size", SettingKind::Size, Lit::Text("2GiB"));
-    LOGS_RAW: Flag = row("logs.raw", SettingKind::Bool, TRUE);
+    LOGS_RAW: Bool = row("logs.raw", SettingKind::Bool, TRUE);
 
     RECOVER_KEEP: Time = guarded("recover.keep", SettingKind::Duration, Lit::Text("30d"), Reach::UserOnly);
     RECOVER_KEEP_SIZE: Size = guarded("recover.keep_size", SettingKind::Size, Lit::Text("1GB"), Reach::UserOnly);
 
-    NOTIFY_ON: List = row("notify.on", NOTICES, Lit::List(&["done", "failed", "question", "limit", "end"]));
-    NOTIFY_DESKTOP: Flag = row("notify.desktop", SettingKind::Bool, FALSE);
-    NOTIFY_SOUND: Flag = row("notify.sound", SettingKind::Bool, FALSE);
+    NOTIFY_ON: List = row("notify.on", SettingKind::List(&SettingKind::Choice(&["done", "failed", "question", "limit", "end"])), Lit::List(&["done", "failed", "question", "limit", "end"]));
+    NOTIFY_DESKTOP: Bool = row("notify.desktop", SettingKind::Bool, FALSE);
+    NOTIFY_SOUND: Bool = row("notify.sound", SettingKind::Bool, FALSE);
     NOTIFY_WEBHOOK: Text = guarded("notify.webhook", SettingKind::Text, EMPTY, Reach::UserOnly);
     NOTIFY_COMMAND: Text = guarded("notify.command", SettingKind::Text, EMPTY, Reach::UserOnly);
 
@@ -272,7 +251,6 @@ impl Setting {
             || matches!(self.kind, SettingKind::Text | SettingKind::List(_))
     }
 
-    /// The value that `given` means for this setting.
     pub(super) fn read(&self, given: &Given<'_>) -> Result<Value, Refusal> {
         match given {
             Given::Text("") | Given::Plain("") if matches!(self.default, Lit::Text("")) => {

@@ -19,7 +19,7 @@ pub(crate) fn entry_line(entry: &Entry<'_>) -> String {
 
 /// One setting as in `ralph config show --json`.
 pub(crate) fn entry_json(entry: &Entry<'_>) -> serde_json::Value {
-    located(entry.value.to_json(), &entry.origin)
+    located(json!(entry.value), &entry.origin)
 }
 
 /// All settings and gates, as text. Settings that the preset decides have its values.
@@ -73,11 +73,9 @@ fn located(value: serde_json::Value, origin: &Origin) -> serde_json::Value {
 }
 
 fn gate_json(gate: &Gate) -> serde_json::Value {
-    let mut fields = Map::new();
-    fields.insert("name".to_owned(), gate.name.as_str().into());
-    fields.insert("command".to_owned(), gate.command.as_str().into());
+    let mut fields = json!({ "name": gate.name, "command": gate.command });
     if let Some(timeout) = gate.timeout_text() {
-        fields.insert("timeout".to_owned(), timeout.into());
+        fields["timeout"] = timeout.into();
     }
-    fields.into()
+    fields
 }

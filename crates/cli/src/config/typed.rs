@@ -4,7 +4,8 @@
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use super::presets::Retries;
+use ralph_core::task::RetryLimit;
+
 use super::value::{self, View};
 
 /// The name of a setting whose value is a `T`. A name that contains `<agent>` stands for one setting per agent.
@@ -27,7 +28,6 @@ impl<T> Key<T> {
         Self { name, value: PhantomData }
     }
 
-    /// The dotted name.
     pub(crate) const fn name(self) -> &'static str {
         self.name
     }
@@ -35,7 +35,6 @@ impl<T> Key<T> {
 
 /// How the value of a setting is read.
 pub(crate) trait Typed {
-    /// The type that code reads.
     type Value<'a>: Default;
 
     /// The value; nothing if it is of another kind, which a test over the table rules out.
@@ -44,13 +43,9 @@ pub(crate) trait Typed {
 
 /// Text, a path, or the word of a choice.
 pub(crate) struct Text;
-/// A whole number.
 pub(crate) struct Whole;
-/// A number with a fraction.
 pub(crate) struct Amount;
-/// True or false.
-pub(crate) struct Flag;
-/// A list of texts.
+pub(crate) struct Bool;
 pub(crate) struct List;
 /// A length of time; none if it is `""`.
 pub(crate) struct Time;
@@ -59,59 +54,28 @@ pub(crate) struct Size;
 /// A `T`, or nothing if the preset decides.
 pub(crate) struct OrPreset<T>(PhantomData<T>);
 
-impl Typed for Text {
-    type Value<'a> = &'a str;
+/// Types that a view holds as they are.
+macro_rules! held {
+    ($($kind:ident = $value:ty;)+) => {
+        $(impl Typed for $kind {
+            type Value<'a> = $value;
 
-    fn read(view: View<'_>) -> Option<&str> {
-        match view {
-            View::Text(text) => Some(text),
-            _ => None,
-        }
-    }
+            fn read(view: View<'_>) -> Option<Self::Value<'_>> {
+                match view {
+                    View::$kind(value) => Some(value),
+                    _ => None,
+                }
+            }
+        })+
+    };
 }
 
-impl Typed for Whole {
-    type Value<'a> = u64;
-
-    fn read(view: View<'_>) -> Option<u64> {
-        match view {
-            View::Whole(number) => Some(number),
-            _ => None,
-        }
-    }
-}
-
-impl Typed for Amount {
-    type Value<'a> = f64;
-
-    fn read(view: View<'_>) -> Option<f64> {
-        match view {
-            View::Amount(number) => Some(number),
-            _ => None,
-        }
-    }
-}
-
-impl Typed for Flag {
-    type Value<'a> = bool;
-
-    fn read(view: View<'_>) -> Option<bool> {
-        match view {
-            View::Bool(value) => Some(value),
-            _ => None,
-        }
-    }
-}
-
-impl Typed for List {
-    type Value<'a> = Vec<&'a str>;
-
-    fn read(view: View<'_>) -> Option<Vec<&str>> {
-        match view {
-            View::List(items) => Some(items),
-            _ => None,
-        }
-    }
+held! {
+    Text = &'a str;
+    Whole = u64;
+    Amount = f64;
+    Bool = bool;
+    List = Vec<&'a str>;
 }
 
 impl Typed for Time {
@@ -130,7 +94,7 @@ impl Typed for Size {
     }
 }
 
-impl Typed for Retries {
+impl Typed for RetryLimit {
     type Value<'a> = Self;
 
     fn read(view: View<'_>) -> Option<Self> {

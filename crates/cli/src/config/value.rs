@@ -6,20 +6,15 @@ use std::time::Duration;
 /// A default in the table of settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Lit {
-    /// Yes or no.
     Bool(bool),
-    /// A whole number.
     Whole(u64),
-    /// A number with a fraction.
     Amount(f64),
     /// Text, also for paths, choices, lengths of time and sizes.
     Text(&'static str),
-    /// A list of texts.
     List(&'static [&'static str]),
 }
 
 impl Lit {
-    /// The same value to read.
     pub(crate) fn view(&self) -> View<'static> {
         match *self {
             Self::Bool(value) => View::Bool(value),
@@ -54,31 +49,15 @@ impl Value {
 }
 
 /// A value to read, set or default. It displays as TOML, on one line.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(untagged)]
 pub(crate) enum View<'a> {
-    /// Yes or no.
     Bool(bool),
-    /// A whole number.
     Whole(u64),
-    /// A number with a fraction.
     Amount(f64),
     /// Text, also for paths, choices, lengths of time and sizes.
     Text(&'a str),
-    /// A list of texts.
     List(Vec<&'a str>),
-}
-
-impl View<'_> {
-    /// The same value as JSON.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
-        match self {
-            Self::Bool(value) => (*value).into(),
-            Self::Whole(value) => (*value).into(),
-            Self::Amount(value) => (*value).into(),
-            Self::Text(value) => (*value).into(),
-            Self::List(items) => items.clone().into(),
-        }
-    }
 }
 
 impl View<'_> {

@@ -4,12 +4,12 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value as Written};
 
 use super::layers::plain;
 use super::names;
-use super::position::ConfigError;
+use super::position::{ConfigError, Result};
 use super::settings::Setting;
 use super::value::{Value, View};
 
 /// The setting with this key or older spelling.
-pub(crate) fn known(key: &str) -> Result<(&str, &'static Setting), ConfigError> {
+pub(crate) fn known(key: &str) -> Result<(&str, &'static Setting)> {
     let key = names::unalias(key.trim());
     let setting = names::find(key).ok_or_else(|| {
         if key == "gate" || key.starts_with("gate.") {
@@ -31,7 +31,7 @@ pub(crate) fn known(key: &str) -> Result<(&str, &'static Setting), ConfigError> 
 }
 
 /// The text of a file with a setting added or changed, and the value as ralph shows it.
-pub(crate) fn set(text: &str, key: &str, value: &str) -> Result<(String, String), ConfigError> {
+pub(crate) fn set(text: &str, key: &str, value: &str) -> Result<(String, String)> {
     let (key, setting) = known(key)?;
     let value = plain(setting, key, value, "").map_err(ConfigError::by_flag)?;
     let mut document = parsed(text)?;
@@ -76,7 +76,7 @@ pub(crate) fn set(text: &str, key: &str, value: &str) -> Result<(String, String)
 }
 
 /// The text of a file without a setting; `None` where the file does not set it.
-pub(crate) fn unset(text: &str, key: &str) -> Result<Option<String>, ConfigError> {
+pub(crate) fn unset(text: &str, key: &str) -> Result<Option<String>> {
     let (key, _) = known(key)?;
     let mut document = parsed(text)?;
     let mut is_gone = remove(document.as_table_mut(), key);
@@ -99,7 +99,7 @@ fn end_of(document: &DocumentMut) -> String {
     end
 }
 
-fn parsed(text: &str) -> Result<DocumentMut, ConfigError> {
+fn parsed(text: &str) -> Result<DocumentMut> {
     text.parse().map_err(|error: toml_edit::TomlError| {
         let message = format!("the file is not valid TOML: {}", error.message());
         ConfigError::new(message)

@@ -11,52 +11,18 @@ use ralph_engine::host::{host, may_run};
 use ralph_engine::probe::{self, Ended};
 use ralph_engine::run::AgentProgram;
 
-use crate::config::{Config, key};
+use crate::config::{Config, Key, Text, key};
 use crate::environment::{Environment, LOGINS};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::wiring::Context;
 
-/// The role of an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    Build,
-    Plan,
-    Verify,
-}
-
-/// The name of the agent in this role: its own setting, or else `agent.name`.
-pub(super) fn agent_for(role: Role, config: &Config) -> &str {
-    let key = match role {
-        Role::Build => key::AGENT_BUILD,
-        Role::Plan => key::AGENT_PLAN,
-        Role::Verify => key::AGENT_VERIFY,
-    };
-    Some(config.get(key)).filter(|name| !name.is_empty()).unwrap_or(config.get(key::AGENT_NAME))
+/// The name of the agent in a role: the role's own setting, or else `agent.name`.
+pub(super) fn agent_for(role: Key<Text>, config: &Config) -> &str {
+    Some(config.get(role)).filter(|name| !name.is_empty()).unwrap_or(config.get(key::AGENT_NAME))
 }
 
 /// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// The agent of a run.
-pub(crate) struct ResolvedAgent {
-    pub(crate) profile: &'static dyn Agent,
-    pub(crate) executable: OsString,
-    pub(crate) extra_args: Vec<String>,
-    pub(crate) cassette: Option<PathBuf>,
-    pub(crate) notices: Vec<Notice>,
-}
-
-impl ResolvedAgent {
-    /// The form in which a run starts it.
-    pub(super) fn program(self) -> AgentProgram {
-        AgentProgram {
-            agent: self.profile,
-            executable: self.executable,
-            extra_args: self.extra_args,
-            cassette: self.cassette,
-        }
-    }
-}
 
 /// Variables that every session gets.
 const NAMES: [&str; 39] = [
@@ -134,33 +100,28 @@ const PREFIXES: [&str; 24] = [
     "SSL_CERT_",
 ];
 
-/// The tools that the settings let sessions use; none means the agent's defaults.
-pub(super) fn tools(config: &Config) -> Vec<String> {
-    config.get(key::AGENT_ALLOWED_TOOLS).into_iter().map(str::to_owned).collect()
-}
-
-/// The agent of this name.
 pub(super) fn find(
     name: &str,
     config: &Config,
     context: &Context<'_>,
-) -> Result<ResolvedAgent, CliError> {
-    let profile = profile(name)?;
+) -> Result<(AgentProgram, Vec<Notice>)> {
+    let agent = profile(name)?;
     let environment = context.environment;
     if name == "script" {
-        return script(profile, config, environment, &context.folder());
+        let cassette = Some(cassette(config, &context.folder())?);
+        let executable = own_program(environment).into();
+        return Ok((AgentProgram { agent, executable, extra_args: vec![], cassette }, vec![]));
     }
-    let found = agent_program(name, profile.program(), config, environment, &context.folder());
+    let found = agent_program(name, agent.program(), config, environment, &context.folder());
     let executable = found.map_err(|lacking| {
         let failed = match lacking {
-            Lacking::Missing(program) => CliError::run_failed(format!(
-                "the agent {program} was not found"
-            ))
-            .hint(format!("install it, or set its path: --set agent.{name}.path=/path/to/{name}")),
-            Lacking::OfRepository(path) => CliError::run_failed(format!(
+            Lacking::Missing(program) => run_failed!("the agent {program} was not found").hint(
+                format!("install it, or set its path: --set agent.{name}.path=/path/to/{name}"),
+            ),
+            Lacking::OfRepository(path) => run_failed!(
                 "the agent {} is inside the repository, where a session can change it",
                 path.display()
-            ))
+            )
             .hint(of_repository_hint(name, &path)),
         };
         failed.hint("check your setup: ralph doctor")
@@ -169,46 +130,29 @@ pub(super) fn find(
     let mut known = context.odd_agents.borrow_mut();
     let notices = known
         .entry(executable.clone())
-        .or_insert_with(|| version_notice(profile, &executable, &context.folder(), environment));
-    let notices = notices.clone();
+        .or_insert_with(|| version_notice(agent, &executable, context))
+        .clone();
     let args = config.get_for(key::AGENT_ARGS, name);
-    Ok(ResolvedAgent {
-        profile,
-        executable: executable.into(),
-        extra_args: args.into_iter().map(str::to_owned).collect(),
-        cassette: None,
-        notices,
-    })
+    let extra_args = args.into_iter().map(str::to_owned).collect();
+    let executable = executable.into();
+    Ok((AgentProgram { agent, executable, extra_args, cassette: None }, notices))
 }
 
-fn script(
-    profile: &'static dyn Agent,
-    config: &Config,
-    environment: &Environment,
-    folder: &Path,
-) -> Result<ResolvedAgent, CliError> {
+/// The recording that the agent `script` plays.
+fn cassette(config: &Config, folder: &Path) -> Result<PathBuf> {
     let cassette = config.get(key::AGENT_SCRIPT_PATH);
     if cassette.is_empty() {
         return Err(CliError::run_failed("the agent `script` has no cassette to play")
             .hint("name it: --set agent.script.path=FILE"));
     }
     let cassette = folder.join(cassette);
-    let cassette = cassette.canonicalize().map_err(|error| {
-        CliError::run_failed(format!("the cassette {} cannot be read: {error}", cassette.display()))
+    cassette.canonicalize().map_err(|error| {
+        run_failed!("the cassette {} cannot be read: {error}", cassette.display())
             .hint("name another one: --set agent.script.path=FILE")
-    })?;
-    Ok(ResolvedAgent {
-        profile,
-        executable: own_program(environment).into(),
-        extra_args: vec![],
-        cassette: Some(cassette),
-        notices: vec![],
     })
 }
 
-/// Why there is no program to start as an agent.
 pub(crate) enum Lacking {
-    /// There is no program of this name.
     Missing(String),
     /// Only the repository has one.
     OfRepository(PathBuf),
@@ -242,7 +186,6 @@ pub(crate) fn agent_program(
     if may_run(&path) { Ok(path) } else { Err(missing()) }
 }
 
-/// The hint for an agent that only the repository has.
 pub(crate) fn of_repository_hint(name: &str, path: &Path) -> String {
     format!(
         "install it outside the repository, or name it in your own config file: agent.{name}.path = {:?}",
@@ -250,17 +193,11 @@ pub(crate) fn of_repository_hint(name: &str, path: &Path) -> String {
     )
 }
 
-/// A warning about the version of the agent, if any.
-fn version_notice(
-    profile: &dyn Agent,
-    executable: &Path,
-    folder: &Path,
-    environment: &Environment,
-) -> Vec<Notice> {
+fn version_notice(profile: &dyn Agent, executable: &Path, context: &Context<'_>) -> Vec<Notice> {
     let Some(oldest) = profile.oldest() else { return vec![] };
     let name = profile.name();
-    let variables = host().environment(&environment.all);
-    let reported = probe::run(executable, &["--version"], folder, &variables, PATIENCE);
+    let (folder, variables) = (context.folder(), host().environment(&context.environment.all));
+    let reported = probe::run(executable, &["--version"], &folder, &variables, PATIENCE);
     let version = match reported.end {
         Ended::Exited(0) => profile.version(&reported.output),
         _ => None,
@@ -335,11 +272,10 @@ pub(super) fn own_program(environment: &Environment) -> PathBuf {
     }
 }
 
-/// The profile with this name.
-fn profile(name: &str) -> Result<&'static dyn Agent, CliError> {
+fn profile(name: &str) -> Result<&'static dyn Agent> {
     ralph_engine::agents::find(name).ok_or_else(|| {
         let names: Vec<&str> = ralph_engine::agents::AGENTS.iter().map(|a| a.name()).collect();
-        CliError::run_failed(format!("there is no agent profile {name}"))
+        run_failed!("there is no agent profile {name}")
             .hint(format!("this version supports: {}", names.join(", ")))
     })
 }

@@ -4,7 +4,7 @@ use ralph_engine::ports::GitError;
 use ralph_engine::run::RunError;
 
 use super::{FeatureStep, FeatureWork, Mode, RunOptions};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -28,8 +28,8 @@ impl RunOptions {
 pub(super) fn named<T>(
     options: &RunOptions,
     context: &mut Context<'_>,
-    act: fn(&RunOptions, &mut Context<'_>) -> Result<T, CliError>,
-) -> Result<T, CliError> {
+    act: fn(&RunOptions, &mut Context<'_>) -> Result<T>,
+) -> Result<T> {
     let done = match context.session_socket() {
         Some(_) => Err(CliError::run_failed("a session cannot start another run")),
         None => act(options, context),

@@ -17,7 +17,7 @@ use ralph_ui::session_log::SessionLog;
 
 use super::notify;
 use crate::config::{Config, key};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::wiring::Context;
 
 /// A display.
@@ -30,7 +30,6 @@ pub(crate) enum DisplayKind {
 }
 
 impl DisplayKind {
-    /// Its name in the settings.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -39,7 +38,6 @@ impl DisplayKind {
     }
 }
 
-/// The display that the settings name.
 pub(crate) fn shown(config: &Config) -> DisplayKind {
     match config.get(key::UI_MODE) {
         "json" => DisplayKind::Json,
@@ -53,37 +51,31 @@ pub(super) fn reporters(
     logs: &RunLogs,
     (shared, conversation): (Option<&Shared>, Option<&Conversation>),
     context: &Context<'_>,
-) -> Result<Vec<Box<dyn Reporter + Send>>, CliError> {
+) -> Result<Vec<Box<dyn Reporter + Send>>> {
     let shown = shown(config);
+    let out: Box<dyn Write + Send> = match (shared, shown) {
+        (Some(shared), _) => Box::new(shared.writer()),
+        (None, DisplayKind::Plain) => Box::new(io::stderr()),
+        (None, DisplayKind::Json) => Box::new(io::stdout()),
+    };
     let mut all: Vec<Box<dyn Reporter + Send>> = Vec::new();
-    match (shown, shared) {
-        (DisplayKind::Plain, None) => {
-            let options = options(project, context);
-            let mut reporter = PlainReporter::new(io::stderr(), options);
+    match shown {
+        DisplayKind::Plain => {
+            let mut options = options(project, context);
+            let margin = shared.map_or(0, |shared| shared.margin);
+            options.style.width = options.style.width.map(|width| width.saturating_sub(margin));
+            // Several runs share the screen, so none of them may rewrite its last line.
+            options.progress &= shared.is_none();
+            let mut reporter = PlainReporter::new(out, options);
             if let Some(conversation) = conversation {
                 reporter = reporter.within(conversation.clone());
             }
-            all.push(Box::new(Terminal(reporter, 0)));
+            all.push(Box::new(Terminal(reporter, margin)));
         }
-        (DisplayKind::Plain, Some(shared)) => {
-            let mut options = options(project, context);
-            options.style.width =
-                options.style.width.map(|width| width.saturating_sub(shared.margin));
-            // Several runs share the screen, so none of them may rewrite its last line.
-            options.progress = false;
-            let reporter = PlainReporter::new(shared.writer(), options);
-            all.push(Box::new(Terminal(reporter, shared.margin)));
-        }
-        (DisplayKind::Json, None) => {
-            all.push(Box::new(JsonReporter::new(io::stdout(), clock::now)));
-        }
-        (DisplayKind::Json, Some(shared)) => {
-            all.push(Box::new(JsonReporter::new(shared.writer(), clock::now)));
-        }
+        DisplayKind::Json => all.push(Box::new(JsonReporter::new(out, clock::now))),
     }
-    let file = private_file(&logs.readable).map_err(|error| {
-        CliError::failed(format!("{} cannot be written: {error}", logs.readable.display()))
-    })?;
+    let file = private_file(&logs.readable)
+        .map_err(|error| CliError::file(&logs.readable, "written", error))?;
     all.push(Box::new(SessionLog::new(BufWriter::new(file), clock::zone())));
     // The last display: ending it may take a moment.
     all.extend(notify::notifier(config, project, context)?);
@@ -112,7 +104,6 @@ pub(crate) struct Shared {
     pub(super) out: Arc<Mutex<Box<dyn Write + Send>>>,
     /// What its lines begin with.
     pub(super) prefix: String,
-    /// How wide that is.
     pub(super) margin: usize,
 }
 

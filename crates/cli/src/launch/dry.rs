@@ -15,64 +15,38 @@ use ralph_engine::run::{IterationRetry, PromptError, PromptFor, Shape};
 use ralph_engine::sandbox::Level;
 use ralph_ui::dry_run::DryRun;
 
-use super::source::plan_error;
-use super::{Plan, RunOptions, agent, peek_text, sandbox};
+use super::source::{missing_plan, plan_error};
+use super::{Plan, RunOptions, peek_text, sandbox};
 use crate::config::key;
-use crate::error::CliError;
-use crate::exit_codes::Exit;
-use crate::wiring::Context;
+use crate::error::{CliError, Result};
 
 pub(super) fn text(
     plan: &Plan,
     options: &RunOptions,
-    context: &Context<'_>,
     store: &mut dyn Store,
-) -> Result<(String, u8), CliError> {
+) -> Result<(String, u8)> {
     let seen = match &plan.plan {
         Some(file) => in_file(plan, file, store)?,
         None => in_store(plan, store)?,
     };
-    let (prompt, size, own) = match seen.prompt {
-        FirstPrompt::Nothing => (PromptBy::Argument(String::new()), 0, 0),
-        FirstPrompt::Task(prompt) => {
-            let file = |name: &str| plan.project.ralph_dir().join("logs").join(name);
-            let size = prompt.tokens();
-            let shape = if plan.plan.is_some() { Shape::Progress } else { Shape::Task };
-            let own = own_words(plan, shape, &prompt.whole())?;
-            let task = Written {
-                text: prompt.task_file().to_owned(),
-                file: file("session-…/iteration-001.task.md"),
-            };
-            let system =
-                Written { text: prompt.system, file: file("session-…/iteration-001.system.md") };
-            (PromptBy::System { system, task }, size, own)
-        }
-        FirstPrompt::Argument(text) => {
-            let (size, own) = (tokens(&text), tokens(&pick_prompt("", &[], 0)));
-            (PromptBy::Argument(text), size, own)
-        }
-        FirstPrompt::Whole(text) => {
-            let (size, own) = (tokens(&text), own_words(plan, Shape::Whole, &text)?);
-            (PromptBy::Stdin(text), size, own)
-        }
-    };
+    let (prompt, size, own) = seen.prompt;
     let spec = SessionSpec {
-        executable: plan.agent.executable.clone(),
-        extra_args: plan.agent.extra_args.clone(),
+        executable: plan.agent.program.executable.clone(),
+        extra_args: plan.agent.program.extra_args.clone(),
         folder: plan.folder(),
-        environment: agent::environment(context.environment, &plan.config),
+        environment: plan.agent.environment.clone(),
         prompt,
         model: model(plan),
         permissions: Permissions::of_session(
-            &agent::tools(&plan.config),
-            plan.agent.profile.usual_tools(),
+            &plan.agent.tools,
+            plan.agent.program.agent.usual_tools(),
             sandbox::foreseen(&plan.config) != Level::None,
         ),
-        cassette: plan.agent.cassette.clone(),
+        cassette: plan.agent.program.cassette.clone(),
         session: None,
         verifies: false,
     };
-    let command = plan.agent.profile.command(&spec);
+    let command = plan.agent.program.agent.command(&spec);
     let words = std::iter::once(&command.program).chain(&command.args);
     let stop = stop(plan, &seen.survey);
     let strict = plan.config.get(key::LOOP_STRICT_EXIT);
@@ -82,11 +56,11 @@ pub(super) fn text(
         max_iterations: plan.policy.max_sessions,
         once: options.once,
         status: seen.status,
-        done: seen.done,
-        total: seen.total,
+        done: seen.survey.counts.done,
+        total: seen.survey.counts.total(),
         next: seen.next,
         stop: stop.map(|stop| stop.sentence()),
-        custom_prompt: plan.prompting.template.path().is_some(),
+        custom_prompt: plan.agent.prompting.template.path().is_some(),
         command: words.map(|word| shortened(&word.to_string_lossy())).collect(),
         prompt_tokens: size as u64,
         own_tokens: own.min(size) as u64,
@@ -101,43 +75,52 @@ pub(super) fn text(
 struct PlanPreview {
     source: String,
     status: String,
-    done: u64,
-    total: u64,
     next: Option<(Option<String>, String)>,
     prompt: FirstPrompt,
     /// The first input of the loop.
     survey: Survey,
 }
 
-/// The context of the first session.
-enum FirstPrompt {
-    Nothing,
-    Task(Prompt),
-    Argument(String),
-    Whole(String),
+/// The prompt of the first session, its size in tokens, and how many of them are ralph's own.
+type FirstPrompt = (PromptBy, usize, usize);
+
+fn no_prompt() -> FirstPrompt {
+    (PromptBy::Argument(String::new()), 0, 0)
 }
 
-fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<PlanPreview, CliError> {
+fn task_prompt(plan: &Plan, prompt: Prompt) -> Result<FirstPrompt> {
+    let file = |name: &str| plan.project.ralph_dir().join("logs").join(name);
+    let size = prompt.tokens();
+    let shape = if plan.plan.is_some() { Shape::Progress } else { Shape::Task };
+    let own = own_words(plan, shape, &prompt.whole())?;
+    let (text, file_name) = (prompt.task_file().to_owned(), "session-…/iteration-001.task.md");
+    let task = Written { text, file: file(file_name) };
+    let system = Written { text: prompt.system, file: file("session-…/iteration-001.system.md") };
+    Ok((PromptBy::System { system, task }, size, own))
+}
+
+fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<PlanPreview> {
     let counts = store.counts(&plan.scope)?;
     let next = store.ready(&plan.scope, 1)?.into_iter().next();
     let prompt = match (plan.policy.picker, &next) {
         (Picker::Loop, Some(task)) => {
             let first = PromptFor { iteration: 1, ..PromptFor::default() };
-            FirstPrompt::Task(plan.prompting.prompt(store, &task.id, &first).map_err(prompt_error)?)
+            let prompt = plan.agent.prompting.prompt(store, &task.id, &first);
+            task_prompt(plan, prompt.map_err(prompt_error)?)?
         }
-        (Picker::Loop, None) => FirstPrompt::Nothing,
+        (Picker::Loop, None) => no_prompt(),
         (Picker::Agent, _) => {
             let peek = store.peek(&plan.scope, 10, clock::now())?;
-            let offered = plan.prompting.returned(store, &peek.claimable)?;
-            FirstPrompt::Argument(pick_prompt(&peek_text(&peek), &offered, plan.prompting.budget))
+            let offered = plan.agent.prompting.returned(store, &peek.claimable)?;
+            let text = pick_prompt(&peek_text(&peek), &offered, plan.agent.prompting.budget);
+            let (size, own) = (tokens(&text), tokens(&pick_prompt("", &[], 0)));
+            (PromptBy::Argument(text), size, own)
         }
     };
     let survey = Survey { counts, claimable: u32::from(next.is_some()), ..Survey::default() };
     Ok(PlanPreview {
         source: ".ralph/progress.db".to_owned(),
         status: counts.to_string(),
-        done: counts.done,
-        total: counts.total(),
         next: next
             .map(|task| (task.parent.map(String::from), format!("{} {}", task.id, task.title))),
         prompt,
@@ -145,26 +128,27 @@ fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<PlanPreview, CliError>
     })
 }
 
-fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPreview, CliError> {
+fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPreview> {
     let by_iteration = plan.policy.by_iteration();
     let found = file.preview(store, by_iteration).map_err(|error| match error {
-        ReconcileError::File(error) => plan_error(&error),
+        ReconcileError::File(error) => plan_error(error),
         ReconcileError::Store(error) => CliError::from(error),
         ReconcileError::Id(error) => CliError::failed(error.to_string()),
     })?;
     // The file existed a moment ago.
     let Some(Preview { read, survey, next }) = found else {
-        let missing = StopReason::NoPlan { why: None };
-        return Err(CliError::new(Exit::NoPlan, missing.sentence()));
+        return Err(missing_plan(None));
     };
     let doc = &read.doc;
     let group = |index: usize| doc.group_of(index).map(|group| group.title.clone());
     let prompt = match (by_iteration, next) {
         (true, _) => {
             let first = IterationRetry { iteration: 1, ..IterationRetry::default() };
-            FirstPrompt::Whole(plan.prompting.whole(&first).map_err(prompt_error)?)
+            let text = plan.agent.prompting.whole(&first).map_err(prompt_error)?;
+            let (size, own) = (tokens(&text), own_words(plan, Shape::Whole, &text)?);
+            (PromptBy::Stdin(text), size, own)
         }
-        (false, None) => FirstPrompt::Nothing,
+        (false, None) => no_prompt(),
         (false, Some(index)) => {
             let item = &doc.items[index];
             let id = file.id_of(index, &read).or_else(|| TaskId::new("t-new").ok());
@@ -180,13 +164,13 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPr
             let context = AttemptContext {
                 task,
                 plan_file: Some(file.name().to_owned()),
-                skills: plan.prompting.skills(),
-                learn: plan.prompting.learn,
+                skills: plan.agent.prompting.skills(),
+                learn: plan.agent.prompting.learn,
                 ..AttemptContext::default()
             };
             let first = PromptFor { iteration: 1, plan: Some(&read.text), note: None };
-            let prompt = plan.prompting.task(&context, String::new(), &first);
-            FirstPrompt::Task(prompt.map_err(|error| prompt_error(error.into()))?)
+            let prompt = plan.agent.prompting.task(&context, String::new(), &first);
+            task_prompt(plan, prompt.map_err(|error| prompt_error(error.into()))?)?
         }
     };
     let is_text = doc.items.is_empty();
@@ -198,8 +182,6 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPr
             (None, Some(_)) => "in progress".to_owned(),
             (None, None) => "nothing open".to_owned(),
         },
-        done: survey.counts.done,
-        total: survey.counts.total(),
         next: match is_text {
             true => Some((None, format!("the whole text of {}", file.name()))),
             false => next.map(|index| (group(index), doc.items[index].title.clone())),
@@ -228,8 +210,8 @@ fn model(plan: &Plan) -> Option<String> {
     chosen.model.map(|model| policy.tiers.name(&model).to_owned())
 }
 
-fn own_words(plan: &Plan, shape: Shape, prompt: &str) -> Result<usize, CliError> {
-    plan.prompting.own_words(shape, prompt).map_err(prompt_error)
+fn own_words(plan: &Plan, shape: Shape, prompt: &str) -> Result<usize> {
+    plan.agent.prompting.own_words(shape, prompt).map_err(prompt_error)
 }
 
 fn prompt_error(error: PromptError) -> CliError {

@@ -2,7 +2,7 @@
 
 use ralph_core::FeatureName;
 use ralph_core::attempt::AttemptContext;
-use ralph_core::run::{Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit};
+use ralph_core::run::{Claims, Commits, Policy};
 use ralph_core::task::{Status, Task};
 use ralph_engine::context::FeatureTexts;
 use ralph_engine::features::FeatureFiles;
@@ -12,73 +12,56 @@ use ralph_engine::project::Project;
 use ralph_engine::prompts::{FEATURE_PLAN_TEMPLATE, FEATURE_SPEC_TEMPLATE, FEATURE_TASKS_TEMPLATE};
 use ralph_engine::run::Deliverable;
 
-use crate::error::CliError;
+use crate::error::Result;
 
-/// The expected result of a run for a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FeatureWork {
     pub(crate) name: FeatureName,
     pub(crate) stage: FeatureStep,
 }
 
-/// The step that a run carries out for a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FeatureStep {
     /// Writing its spec, with the questions and answers so far.
     Spec(Interview),
-    /// Writing its plan.
     Plan,
-    /// Proposing its tasks.
     Tasks,
 }
 
 impl FeatureWork {
-    /// The mode of the run.
-    pub(super) fn mode(&self) -> &'static str {
+    /// The mode of the run, what it is about, and its instructions.
+    const fn words(&self) -> (&'static str, &'static str, &'static str) {
         match self.stage {
-            FeatureStep::Spec(_) => "feature-spec",
-            FeatureStep::Plan => "feature-plan",
-            FeatureStep::Tasks => "feature-tasks",
+            FeatureStep::Spec(_) => ("feature-spec", "spec", FEATURE_SPEC_TEMPLATE),
+            FeatureStep::Plan => ("feature-plan", "plan", FEATURE_PLAN_TEMPLATE),
+            FeatureStep::Tasks => ("feature-tasks", "tasks", FEATURE_TASKS_TEMPLATE),
         }
+    }
+
+    pub(super) const fn mode(&self) -> &'static str {
+        self.words().0
     }
 
     /// The title of every iteration.
     pub(super) fn about(&self) -> String {
-        let name = &self.name;
-        match self.stage {
-            FeatureStep::Spec(_) => format!("the spec of {name}"),
-            FeatureStep::Plan => format!("the plan of {name}"),
-            FeatureStep::Tasks => format!("the tasks of {name}"),
-        }
+        format!("the {} of {}", self.words().1, self.name)
     }
 
-    /// The instructions.
-    pub(super) fn template(&self) -> &'static str {
-        match self.stage {
-            FeatureStep::Spec(_) => FEATURE_SPEC_TEMPLATE,
-            FeatureStep::Plan => FEATURE_PLAN_TEMPLATE,
-            FeatureStep::Tasks => FEATURE_TASKS_TEMPLATE,
-        }
+    pub(super) const fn template(&self) -> &'static str {
+        self.words().2
     }
 
-    /// The policy: one session with the expected result, retried with the reason until it has it.
+    /// The policy: one session with the expected result, retried with the reason until it has it. `policy` is that of
+    /// sessions without a plan.
     pub(super) fn policy(&self, policy: Policy, sessions: Option<u32>) -> Policy {
         Policy {
             mode: self.mode().to_owned(),
-            picker: Picker::Agent,
             max_sessions: sessions,
-            idle: 0,
-            unit: Unit::Iteration,
-            on_red: OnRed::Retry,
-            on_exhausted: Exhausted::Stop,
             commits: match self.stage {
                 FeatureStep::Spec(_) | FeatureStep::Plan => Commits::EveryIteration,
                 // The session must change nothing else.
                 FeatureStep::Tasks => Commits::Agent,
             },
-            ends: vec![EndsWhen::Session],
-            promises: vec![],
-            unchanged_fails: false,
             always_judged: true,
             asks: matches!(self.stage, FeatureStep::Spec(_)),
             claims: Claims::Trust,
@@ -86,7 +69,6 @@ impl FeatureWork {
         }
     }
 
-    /// The expected result.
     pub(super) fn deliverable(&self, project: &Project) -> Deliverable {
         let files = FeatureFiles::of(project, &self.name);
         let text = |path: std::path::PathBuf, template: String| {
@@ -110,12 +92,11 @@ impl FeatureWork {
         }
     }
 
-    /// The context of every session.
     pub(super) fn known(
         &self,
         texts: &FeatureTexts,
         store: &mut dyn Store,
-    ) -> Result<AttemptContext, CliError> {
+    ) -> Result<AttemptContext> {
         let mut known = AttemptContext::default();
         match &self.stage {
             FeatureStep::Spec(interview) => {

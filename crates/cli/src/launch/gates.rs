@@ -19,9 +19,10 @@ use ralph_engine::vcs::GitVcs;
 
 use super::agent;
 use super::{GATE_TIMEOUT, sandbox};
+use crate::commands::init::DetectedCommand;
 use crate::config::{Config, key};
 use crate::environment::Environment;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -34,7 +35,6 @@ pub(crate) struct ActiveGate {
     pub(crate) from: String,
 }
 
-/// Something that a gate needs and that is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// A program that is not on the PATH.
@@ -74,7 +74,7 @@ pub(super) fn resolve(
     project: &Project,
     config: &Config,
     environment: &Environment,
-) -> Result<Vec<Notice>, CliError> {
+) -> Result<Vec<Notice>> {
     let inside = match sandbox::foreseen(config) {
         Level::None => agent::gate_environment(environment),
         _ => agent::sandboxed_environment(environment, config),
@@ -112,7 +112,7 @@ pub(crate) fn trial(
     project: &Project,
     config: &Config,
     context: &Context<'_>,
-) -> Result<GateTrial, CliError> {
+) -> Result<GateTrial> {
     let sandboxed = sandbox::of_run(project, config, &[], context)?;
     let environment = context.environment;
     let mut vcs = GitVcs::new(project.clone())?;
@@ -132,20 +132,18 @@ pub(crate) fn trial(
     })
 }
 
-/// The rules for gates, as they are before the run.
 pub(super) fn rules(
     project: &Project,
     config: &Config,
     context: &Context<'_>,
-) -> Result<GateRules, CliError> {
+) -> Result<GateRules> {
     Ok(GateRules {
         clean: config.get(key::GATES_CLEAN),
         setup: config.get(key::GIT_WORKTREE_SETUP).to_owned(),
         include: include(project, context)?,
         baseline: config.get(key::GATES_BASELINE),
-        protected: Patterns::read(config.get(key::GATES_PROTECTED)).map_err(|error| {
-            CliError::failed(format!("a pattern in gates.protected is invalid: {error}"))
-        })?,
+        protected: Patterns::read(config.get(key::GATES_PROTECTED))
+            .map_err(|error| failed!("a pattern in gates.protected is invalid: {error}"))?,
         reject: config.get(key::GATES_ON_PROTECTED) == "reject",
     })
 }
@@ -156,7 +154,7 @@ pub(crate) fn active_gates(
     project: &Project,
     config: &Config,
     context: &Context<'_>,
-) -> Result<Vec<ActiveGate>, CliError> {
+) -> Result<Vec<ActiveGate>> {
     let gates = config.gates().iter().map(|gate| ActiveGate {
         name: gate.name.clone(),
         command: gate.command.clone(),
@@ -167,19 +165,18 @@ pub(crate) fn active_gates(
     if !gates.is_empty() {
         return Ok(gates);
     }
-    let test = |command: String, from: String| {
-        vec![ActiveGate { name: "test".to_owned(), command, timeout: GATE_TIMEOUT, from }]
-    };
-    Ok(match context.test_command(project)? {
-        Some(test_command) if !test_command.command.is_empty() => {
-            test(test_command.command, test_command.from)
-        }
-        Some(_) | None => vec![],
-    })
+    let test = context.test_command(project)?.filter(|test| !test.command.is_empty());
+    let test = test.map(|DetectedCommand { command, from }| ActiveGate {
+        name: "test".to_owned(),
+        command,
+        timeout: GATE_TIMEOUT,
+        from,
+    });
+    Ok(test.into_iter().collect())
 }
 
 /// Which ignored files a clean checkout and a new worktree get.
-pub(super) fn include(project: &Project, context: &Context<'_>) -> Result<String, CliError> {
+pub(super) fn include(project: &Project, context: &Context<'_>) -> Result<String> {
     match context.instead_of(&project.worktree, INCLUDE)? {
         Some(version) => Ok(version.text().unwrap_or_default().to_owned()),
         None => text_of(project, INCLUDE),
@@ -188,11 +185,11 @@ pub(super) fn include(project: &Project, context: &Context<'_>) -> Result<String
 
 /// The text of a file at the top of the worktree; nothing if it does not exist. A file that exists and cannot be read
 /// is an error: a session could have put anything in its place.
-pub(crate) fn text_of(project: &Project, name: &str) -> Result<String, CliError> {
+pub(crate) fn text_of(project: &Project, name: &str) -> Result<String> {
     match untrusted::read(&project.worktree, Path::new(name), untrusted::SMALL) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(CliError::failed(format!("{name} cannot be read: {error}"))
+        Err(error) => Err(failed!("{name} cannot be read: {error}")
             .hint(format!("replace it with a regular file, or remove it: {name}"))),
     }
 }

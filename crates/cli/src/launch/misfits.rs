@@ -3,15 +3,10 @@
 use ralph_core::run::{Picker, Unit};
 
 use crate::config::{Config, Key, Preset, key};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 
 /// Refuses the first setting that does not fit the preset.
-pub(super) fn refuse(
-    config: &Config,
-    preset: &Preset,
-    unit: Unit,
-    picker: Picker,
-) -> Result<(), CliError> {
+pub(super) fn refuse(config: &Config, preset: &Preset, unit: Unit, picker: Picker) -> Result<()> {
     works_in(config, preset, picker)?;
     let name = preset.name;
     if config.get(key::LOOP_COMMIT) == Some("session") && unit == Unit::Task {
@@ -28,16 +23,16 @@ pub(super) fn refuse(
         .hint("end when every task is done or failed: loop.ends_when = [\"finished\"]"));
     }
     if ends.is_empty() {
-        return Err(CliError::failed(format!(
+        return Err(failed!(
             "`loop.ends_when` ({}) is empty, so the run would never be complete",
             config.origin(key::LOOP_ENDS_WHEN)
-        ))
+        )
         .hint("name one: loop.ends_when = [\"finished\"]"));
     }
     Ok(())
 }
 
-fn works_in(config: &Config, preset: &Preset, picker: Picker) -> Result<(), CliError> {
+fn works_in(config: &Config, preset: &Preset, picker: Picker) -> Result<()> {
     let (name, key) = (preset.name, key::LOOP_WORKS_IN);
     let jobs = config.get(key::LOOP_JOBS);
     match (config.get(key), preset.source) {
@@ -62,5 +57,5 @@ fn works_in(config: &Config, preset: &Preset, picker: Picker) -> Result<(), CliE
 /// An error about this value; the caller adds the reason.
 fn misfit<T>(config: &Config, key: Key<T>, value: &str) -> impl FnOnce(String) -> CliError {
     let text = format!("`{} = \"{value}\"` ({}) does not apply", key.name(), config.origin(key));
-    move |why| CliError::failed(format!("{text}: {why}"))
+    move |why| failed!("{text}: {why}")
 }

@@ -54,14 +54,14 @@ use ralph_engine::clock;
 use ralph_engine::crash;
 use ralph_engine::git::check_version;
 use ralph_engine::plan_file::PlanFile;
-use ralph_engine::ports::{KeepSaves, Peek, Scope, Store, StoreError, SystemClock};
+use ralph_engine::ports::{KeepSaves, Peek, Scope, Store, SystemClock};
 use ralph_engine::process::Watch;
 use ralph_engine::process::room_for_files;
 use ralph_engine::project::Project;
 use ralph_engine::quota::OPEN_FILES;
 use ralph_engine::run::run_files::{RunLogs, WorktreeLock};
 use ralph_engine::run::{
-    self, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup,
+    self, AgentProgram, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup,
 };
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::GitVcs;
@@ -69,17 +69,17 @@ use ralph_ui::plain::Conversation;
 use ralph_ui::tasks::{self, Kv};
 
 use crate::config::{Config, Preset, key};
-use crate::error::{CliError, Done, with_store};
+use crate::error::{CliError, Done, Result, known_feature, with_store};
 use crate::session_requests::TaskHandler;
 use crate::trust;
 use crate::wiring::Context;
 
-pub(crate) use agent::{Lacking, ResolvedAgent, agent_program, of_repository_hint};
-use agent::{Role, agent_for};
+use agent::agent_for;
+pub(crate) use agent::{Lacking, agent_program, of_repository_hint};
 use command::{git_failed, run_error};
 pub(crate) use display::{DisplayKind, options as display_options, shown as chosen_display};
 pub(crate) use feature::{FeatureStep, FeatureWork};
-use folders::{lock, no_logs, tidy};
+use folders::{lock, tidy};
 pub(crate) use notify::wished as wished_notifiers;
 pub(crate) use policy::sessions_for_texts;
 pub(crate) use resume::{Interrupted, record as run_record, was_planning};
@@ -97,29 +97,40 @@ pub(crate) const DISK_FLOOR: u64 = 64 << 20;
 /// The timeout of a gate that does not set one.
 pub(crate) const GATE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Which tasks a run is about.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Target {
-    /// All of them.
     #[default]
     All,
-    /// Those of a feature.
     Feature(FeatureName),
-    /// One.
     Task(TaskId),
 }
 
-/// The kind of run.
+impl Target {
+    /// The name of the feature, and the id of the task.
+    fn names(&self) -> (Option<String>, Option<String>) {
+        match self {
+            Self::All => (None, None),
+            Self::Feature(name) => (Some(name.to_string()), None),
+            Self::Task(id) => (None, Some(id.to_string())),
+        }
+    }
+
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Self::All => "all tasks".to_owned(),
+            Self::Feature(name) => format!("feature {name}"),
+            Self::Task(id) => format!("task {id}"),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Mode {
-    /// Work through the plan.
     #[default]
     Build,
-    /// Write the plan.
     Plan,
     /// One session with this prompt.
     Prompt(PathBuf),
-    /// Write the texts of a feature, or propose its tasks.
     Feature(FeatureWork),
 }
 
@@ -148,19 +159,14 @@ pub(crate) struct RunOptions {
     pub(crate) once: bool,
     /// Start over, whatever was interrupted.
     pub(crate) new: bool,
-    /// The run that this one resumes.
     pub(crate) interrupted: Option<Box<Interrupted>>,
     /// The command is `ralph loop`, which works on branches.
     pub(crate) branches: bool,
-    /// Only this branch.
     pub(crate) branch: Option<String>,
-    /// The conversation with the user that the run is a part of.
     pub(crate) conversation: Option<Conversation>,
 }
 
-/// Where a run works.
 pub(crate) struct RunLocation {
-    /// The worktree.
     pub(crate) project: Project,
     /// The worktree that settings, prompts and gates are read from.
     pub(crate) home: Project,
@@ -177,9 +183,8 @@ struct Plan {
     policy: Policy,
     resume: Option<Resume>,
     scope: Scope,
-    agent: ResolvedAgent,
-    verifier: Option<ResolvedAgent>,
-    prompting: run::Prompting,
+    agent: AgentSetup,
+    verifier: Option<AgentProgram>,
     gates: Vec<ActiveGate>,
     notices: Vec<Notice>,
 }
@@ -196,7 +201,6 @@ impl Plan {
     }
 }
 
-/// Runs the loop to its end.
 pub(crate) fn launch(options: &RunOptions, context: &mut Context<'_>) -> Done {
     command::named(options, context, launch_named)
 }
@@ -217,14 +221,11 @@ fn launch_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
 
 /// The same, for a command that continues with the outcome. Its own output must not mix with the printed events of the
 /// run.
-pub(crate) fn run_to_end(
-    options: &RunOptions,
-    context: &mut Context<'_>,
-) -> Result<Outcome, CliError> {
+pub(crate) fn run_to_end(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome> {
     command::named(options, context, run_named)
 }
 
-fn run_named(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome, CliError> {
+fn run_named(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome> {
     let json = display::shown(&context.config()?) == DisplayKind::Json;
     context.out.messages_in_json(json);
     arm(context)?;
@@ -241,16 +242,14 @@ fn run_named(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome,
 fn arm(context: &mut Context<'_>) -> Done {
     trust::require(context)?;
     match context.environment.get("RALPH_TEST_CRASH") {
-        Some(point) if !crash::arm(point) => {
-            Err(CliError::usage(format!("{point} is not a point to crash at")))
-        }
+        Some(point) if !crash::arm(point) => Err(usage!("{point} is not a point to crash at")),
         _ => Ok(()),
     }
 }
 
 /// The plan of a run that works on branches; `None` for any other run, which must then not use options that only
 /// branches have.
-fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<PlanFile>, CliError> {
+fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<PlanFile>> {
     let project = context.project()?;
     let config = context.config()?;
     let plan = source::of_branches(options, &config, &project, &context.folder())?;
@@ -258,15 +257,12 @@ fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<Pl
         return Ok(plan);
     }
     match &options.branch {
-        Some(branch) => Err(CliError::usage(format!(
-            "--branch {branch} is for a plan with `## Branch:` sections"
-        ))
-        .hint("let the agent write one: ralph loop plan")),
+        Some(branch) => Err(usage!("--branch {branch} is for a plan with `## Branch:` sections")
+            .hint("let the agent write one: ralph loop plan")),
         None => Ok(None),
     }
 }
 
-/// Prints what a run would do, without doing it.
 pub(crate) fn dry_run(options: &RunOptions, context: &mut Context<'_>) -> Done {
     command::named(options, context, rehearse_named)
 }
@@ -280,7 +276,7 @@ fn rehearse_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
     let project = context.project()?;
     let at = RunLocation { home: project.clone(), project, lane: None };
     let plan = plan(options, &at, context, store.as_mut())?;
-    let (text, code) = dry::text(&plan, options, context, store.as_mut())?;
+    let (text, code) = dry::text(&plan, options, store.as_mut())?;
     context.out.data(text)?;
     if code == 0 { Ok(()) } else { Err(CliError::already_reported(code)) }
 }
@@ -290,7 +286,7 @@ fn plan(
     at: &RunLocation,
     context: &mut Context<'_>,
     store: &mut dyn Store,
-) -> Result<Plan, CliError> {
+) -> Result<Plan> {
     let project = at.project.clone();
     let config = context.config()?;
     let Source { preset, plan } = match &at.lane {
@@ -307,13 +303,16 @@ fn plan(
     let call = options.interrupted.as_deref();
     let own = if at.lane.is_some() { of_lane.as_ref() } else { call };
     let resume = own.map(Interrupted::resume);
-    let role = if options.mode == Mode::Plan { Role::Plan } else { Role::Build };
-    let agent = agent::find(agent_for(role, &config), &config, context)?;
-    let verifier = match policy::verifies(options, &config, preset) {
-        true => Some(agent::find(agent_for(Role::Verify, &config), &config, context)?),
-        false => None,
-    };
-    let roles = (&agent, verifier.as_ref());
+    let role = if options.mode == Mode::Plan { key::AGENT_PLAN } else { key::AGENT_BUILD };
+    let (program, mut notices) = agent::find(agent_for(role, &config), &config, context)?;
+    let mut verifier = None;
+    if policy::verifies(options, &config, preset) {
+        let found = agent::find(agent_for(key::AGENT_VERIFY, &config), &config, context)?;
+        verifier = Some(found.0);
+        let is_new = |notice: &Notice| !notices.contains(notice);
+        notices.extend(found.1.into_iter().filter(is_new).collect::<Vec<_>>());
+    }
+    let roles = (&program, verifier.as_ref());
     let policy = policy::policy(options, &config, preset, roles, (own, call))?;
     let prompting = prompt::prompting(
         options,
@@ -329,12 +328,6 @@ fn plan(
         Mode::Build => active_gates(&at.home, &config, context)?,
         Mode::Plan | Mode::Prompt(_) | Mode::Feature(_) => vec![],
     };
-    let mut notices = agent.notices.clone();
-    for notice in verifier.iter().flat_map(|verifier| &verifier.notices) {
-        if !notices.contains(notice) {
-            notices.push(notice.clone());
-        }
-    }
     if gates.is_empty() && options.mode == Mode::Build {
         notices.push(match &verifier {
             None => Notice::Ungated,
@@ -349,11 +342,21 @@ fn plan(
     notices.extend(gates::resolve(&gates, &at.project, &config, context.environment)?);
     notices.extend(found);
     notices.extend(prompt::warnings(&project, &prompting));
-    if options.mode == Mode::Build && style(&policy, preset) == PromptStyle::Peek {
-        notices.extend(prompt::missing_skill(&project, agent.profile.name(), context.environment));
+    let style = style(&policy, preset);
+    if options.mode == Mode::Build && style == PromptStyle::Peek {
+        let name = program.agent.name();
+        notices.extend(prompt::missing_skill(&project, name, context.environment));
     }
     notices.extend(notify::notices(&config, context)?);
-    notices.extend(context.replaced_notices());
+    notices.extend(context.take_replaced().into_iter().map(|text| Notice::Other { text }));
+    let agent = AgentSetup {
+        program,
+        tools: config.texts(key::AGENT_ALLOWED_TOOLS),
+        environment: agent::environment(context.environment, &config),
+        watch: watch(&config, preset),
+        style,
+        prompting,
+    };
     Ok(Plan {
         project,
         config,
@@ -364,13 +367,12 @@ fn plan(
         scope,
         agent,
         verifier,
-        prompting,
         gates,
         notices,
     })
 }
 
-fn start(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome, CliError> {
+fn start(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome> {
     let project = context.project()?;
     project.check_ours()?;
     project.exclude_state()?;
@@ -391,11 +393,11 @@ fn assemble(
     at: RunLocation,
     lock: WorktreeLock,
     context: &mut Context<'_>,
-) -> Result<(Setup, Vec<Box<dyn Reporter + Send>>), CliError> {
+) -> Result<(Setup, Vec<Box<dyn Reporter + Send>>)> {
     let mut store = context.store_of_run()?;
     let ready = plan(options, &at, context, store.as_mut())?;
     drop(store);
-    let agents: Vec<_> = std::iter::once(&ready.agent).chain(&ready.verifier).collect();
+    let agents: Vec<_> = std::iter::once(&ready.agent.program).chain(&ready.verifier).collect();
     let sandboxed = sandbox::of_run(&ready.project, &ready.config, &agents, context)?;
     let folder = ready.folder();
     let hook_environment = agent::gate_environment(context.environment);
@@ -403,9 +405,8 @@ fn assemble(
     let mut vcs = GitVcs::new(ready.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
     vcs = vcs.hooks_in(run::Hooked::of(&sandboxed.sandbox));
     if ready.policy.adds_all() {
-        let never = Patterns::read(ready.config.get(key::GIT_NEVER_COMMIT)).map_err(|error| {
-            CliError::failed(format!("a pattern in git.never_commit is invalid: {error}"))
-        })?;
+        let never = Patterns::read(ready.config.get(key::GIT_NEVER_COMMIT))
+            .map_err(|error| failed!("a pattern in git.never_commit is invalid: {error}"))?;
         vcs = vcs.adding_all(never);
     }
     let (_, store_path) = context.store_path()?;
@@ -419,17 +420,17 @@ fn assemble(
     vcs.check_signing()
         .map_err(|error| git_failed(error).hint("see your keys: gpg --list-secret-keys"))?;
     let (project, config, preset) = (ready.project, ready.config, ready.preset);
-    let (agent, policy) = (ready.agent, ready.policy);
+    let policy = ready.policy;
     // Parallel runs share these files, and their starter has already cleaned up.
     if at.lane.is_none() {
         tidy(ready.plan.as_ref(), &project, &config)?;
     }
-    let logs =
-        RunLogs::create(&logs_folder, clock::now()).map_err(|e| no_logs(&logs_folder, &e))?;
-    let earlier_sandbox = git_sandbox.clone();
-    let pool = worktrees::pool(&project, &config, &policy, git_sandbox, context)?;
+    let logs = RunLogs::create(&logs_folder, clock::now())
+        .map_err(|error| CliError::file(&logs_folder, "written", error))?;
+    let which = (policy.integrates, at.lane.is_none());
+    let (pool, earlier) = worktrees::pools(&project, &config, which, git_sandbox, context)?;
     let mut ids = context.ids_of(at.lane.as_ref().map_or(0, |lane| lane.number));
-    let bad_id = |error| CliError::failed(format!("ralph could not create an id: {error}"));
+    let bad_id = |error| failed!("ralph could not create an id: {error}");
     let run_id = ids.run().map_err(bad_id)?;
     let agent_ids = (0..policy.slots)
         .map(|_| ids.slot_agent())
@@ -455,7 +456,7 @@ fn assemble(
         publish,
         work: WorkSetup {
             target: prompt::target(options, ready.plan.as_ref()),
-            about: prompt::about(options, &ready.prompting),
+            about: prompt::about(options, &ready.agent.prompting),
             deliverable: match &options.mode {
                 Mode::Feature(work) => Some(work.deliverable(&project)),
                 Mode::Build | Mode::Plan | Mode::Prompt(_) => None,
@@ -464,10 +465,7 @@ fn assemble(
                 .unwrap_or(usize::MAX),
             scope: ready.scope,
             folder,
-            earlier: match (&pool, &at.lane) {
-                (None, None) => worktrees::earlier(&project, &config, earlier_sandbox, context)?,
-                _ => None,
-            },
+            earlier,
             keep_saves: KeepSaves {
                 age: config.get(key::RECOVER_KEEP),
                 size: config.get(key::RECOVER_KEEP_SIZE),
@@ -475,20 +473,13 @@ fn assemble(
             pool,
             plan: ready.plan,
         },
-        agent: AgentSetup {
-            program: agent.program(),
-            tools: agent::tools(&config),
-            environment: agent::environment(context.environment, &config),
-            watch: watch(&config, preset),
-            style: style(&policy, preset),
-            prompting: ready.prompting,
-        },
+        agent: ready.agent,
         gates: GateSetup {
             specs: ready.gates.into_iter().map(ActiveGate::spec).collect(),
             rules: gates::rules(&at.home, &config, context)?,
             environment: agent::gate_environment(context.environment),
             sandboxed_environment: agent::sandboxed_environment(context.environment, &config),
-            verifier: ready.verifier.map(ResolvedAgent::program),
+            verifier: ready.verifier,
         },
         sandbox: Arc::clone(&sandboxed.sandbox),
         files: FileSetup {
@@ -541,10 +532,9 @@ fn style(policy: &Policy, preset: &Preset) -> PromptStyle {
 }
 
 fn watch(config: &Config, preset: &Preset) -> Watch {
-    let by_preset = || crate::config::duration(preset.timeout);
     let set = config.get(key::AGENT_TIMEOUT).flatten();
     Watch {
-        timeout: set.or_else(by_preset),
+        timeout: set.or_else(|| preset.get(key::AGENT_TIMEOUT)),
         silence: config.get(key::AGENT_SILENCE),
         after_result: config.get(key::AGENT_AFTER_RESULT),
         grace: config.get(key::AGENT_GRACE).unwrap_or(Watch::default().grace),
@@ -553,19 +543,13 @@ fn watch(config: &Config, preset: &Preset) -> Watch {
 }
 
 /// The tasks of the target; an unknown target is an error.
-fn scope(target: &Target, store: &mut dyn Store) -> Result<Scope, CliError> {
+fn scope(target: &Target, store: &mut dyn Store) -> Result<Scope> {
     match target {
         Target::All => Ok(Scope::All),
         Target::Task(id) => match store.get(id) {
             Ok(_) => Ok(Scope::Task(id.clone())),
             Err(error) => Err(with_store(error, store)),
         },
-        Target::Feature(name) => {
-            if store.features()?.iter().any(|known| known.name == *name) {
-                return Ok(Scope::Feature(name.clone()));
-            }
-            let refusal = ralph_core::task::Refusal::UnknownFeature { name: name.clone() };
-            Err(with_store(StoreError::Refused(refusal), store))
-        }
+        Target::Feature(name) => Ok(Scope::Feature(known_feature(name, store)?.name)),
     }
 }

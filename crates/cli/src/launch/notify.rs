@@ -11,7 +11,7 @@ use ralph_ui::style::Meaning;
 
 use super::agent::gate_environment;
 use crate::config::{Config, key};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::wiring::Context;
 
 /// A channel whose program is missing.
@@ -19,7 +19,6 @@ use crate::wiring::Context;
 pub(crate) struct Missing {
     /// In a sentence, without a full stop.
     pub(crate) says: String,
-    /// What to do about it.
     pub(crate) remedy: &'static str,
     /// Whether another channel replaces it.
     replaced: bool,
@@ -33,7 +32,7 @@ pub(crate) struct Wished {
 }
 
 /// The channels of the settings whose programs exist, and those whose programs are missing.
-pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, CliError> {
+pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished> {
     let mut wished = Wished::default();
     let url = config.get(key::NOTIFY_WEBHOOK);
     if !(url.is_empty() || url.starts_with("https://") || url.starts_with("http://")) {
@@ -104,7 +103,7 @@ pub(crate) fn wished(config: &Config, context: &Context<'_>) -> Result<Wished, C
 }
 
 /// The warnings that a run prints before it starts.
-pub(super) fn notices(config: &Config, context: &Context<'_>) -> Result<Vec<Notice>, CliError> {
+pub(super) fn notices(config: &Config, context: &Context<'_>) -> Result<Vec<Notice>> {
     let missing = wished(config, context)?.missing.into_iter().filter(|one| !one.replaced);
     Ok(missing.map(|one| Notice::Other { text: one.says }).collect())
 }
@@ -114,7 +113,7 @@ pub(super) fn notifier(
     config: &Config,
     project: &Project,
     context: &Context<'_>,
-) -> Result<Option<Box<dyn Reporter + Send>>, CliError> {
+) -> Result<Option<Box<dyn Reporter + Send>>> {
     let channels = wished(config, context)?.channels;
     if channels.is_empty() {
         return Ok(None);

@@ -7,10 +7,11 @@ use ralph_core::run::{
 };
 use ralph_core::task::RetryLimit;
 use ralph_engine::plan_file::DONE_MARKER;
+use ralph_engine::run::AgentProgram;
 
-use super::{Interrupted, Mode, ResolvedAgent, RunOptions, misfits, resume};
-use crate::config::{self, Config, Key, List, OrPreset, Preset, Retries, Text, Whole, key};
-use crate::error::CliError;
+use super::{Interrupted, Mode, RunOptions, misfits, resume};
+use crate::config::{self, Config, Key, OrPreset, Preset, Text, Whole, key};
+use crate::error::{CliError, Result};
 
 /// How often ralph retries a failing store or git operation.
 const PORT_RETRIES: u32 = 4;
@@ -22,28 +23,28 @@ const PLAN_IDLE: u32 = 2;
 /// Maximum number of sessions for the texts of a feature; `None` means no limit.
 pub(crate) fn sessions_for_texts(config: &Config) -> Option<u32> {
     let set = config.get(key::LOOP_MAX_ITERATIONS);
-    let most = set.map_or(PLAN_SESSIONS, |set| u32::try_from(set).unwrap_or(u32::MAX));
+    let most = set.map_or(PLAN_SESSIONS, count);
     (most > 0).then_some(most)
 }
 
 /// Maximum number of sessions of a new run with this preset; `None` means no limit.
 pub(super) fn sessions_of(options: &RunOptions, config: &Config, preset: &Preset) -> Option<u32> {
     let call = options.interrupted.as_deref();
-    resume::sessions(options, config, preset.max_iterations, None, call)
+    resume::sessions(options, config, count(preset.get(key::LOOP_MAX_ITERATIONS)), None, call)
 }
 
 pub(super) fn policy(
     options: &RunOptions,
     config: &Config,
     preset: &Preset,
-    (agent, verifier): (&ResolvedAgent, Option<&ResolvedAgent>),
+    (agent, verifier): (&AgentProgram, Option<&AgentProgram>),
     (own, call): (Option<&Interrupted>, Option<&Interrupted>),
-) -> Result<Policy, CliError> {
+) -> Result<Policy> {
     let limit = |by_preset| resume::sessions(options, config, by_preset, own, call);
-    let number = |key: Key<OrPreset<Whole>>, otherwise: u32| {
-        config.get(key).map_or(otherwise, |set| u32::try_from(set).unwrap_or(u32::MAX))
-    };
-    let picker = match config.get(key::LOOP_PICK).unwrap_or(preset.pick) {
+    let by_preset =
+        |key: Key<OrPreset<Whole>>| count(config.get(key).unwrap_or_else(|| preset.get(key)));
+    let text = |key: Key<OrPreset<Text>>| config.get(key).unwrap_or_else(|| preset.get(key));
+    let picker = match text(key::LOOP_PICK) {
         "agent" => Picker::Agent,
         _ => Picker::Loop,
     };
@@ -53,47 +54,46 @@ pub(super) fn policy(
         misfits::refuse(config, preset, unit, picker)?;
     }
     let ends = ends(config, preset, unit);
-    let jobs = u32::try_from(config.get(key::LOOP_JOBS)).unwrap_or(u32::MAX);
+    let jobs = count(config.get(key::LOOP_JOBS));
     let apart = config.get(key::LOOP_WORKS_IN) == Some("worktree");
     let integrates = !in_file && picker == Picker::Loop && (jobs > 1 || apart);
     let jobs = if integrates { jobs } else { 1 };
-    let words = |key: Key<List>| config.get(key).into_iter().map(str::to_owned).collect::<Vec<_>>();
     let policy = Policy {
         preset: preset.name.to_owned(),
         mode: "build".to_owned(),
         picker,
         slots: jobs,
-        max_sessions: limit(preset.max_iterations),
-        retries: retries(config, preset.max_retries),
-        give_up_after: u32::try_from(config.get(key::LOOP_GIVE_UP_AFTER)).unwrap_or(u32::MAX),
-        breaker: number(key::LOOP_MAX_CONSECUTIVE_ERRORS, preset.breaker),
-        idle: number(key::LOOP_IDLE_THRESHOLD, preset.idle),
+        max_sessions: limit(count(preset.get(key::LOOP_MAX_ITERATIONS))),
+        retries: retries(config, preset.get(key::LOOP_MAX_RETRIES)),
+        give_up_after: count(config.get(key::LOOP_GIVE_UP_AFTER)),
+        breaker: by_preset(key::LOOP_MAX_CONSECUTIVE_ERRORS),
+        idle: by_preset(key::LOOP_IDLE_THRESHOLD),
         claims: match config.get(key::COMPLETION_CLAIMS) {
             "confirm" => Claims::Confirm,
             _ => Claims::Trust,
         },
         budget: resume::budget(config, budget(config), call.or(own)),
         strategy: strategy(config, preset)?,
-        tiers: tiers(config, agent.profile.name()),
+        tiers: tiers(config, agent.agent.name()),
         integrates,
         port_retries: PORT_RETRIES,
         unit,
-        on_red: match config.get(key::LOOP_ON_RED).unwrap_or(preset.on_red) {
+        on_red: match text(key::LOOP_ON_RED) {
             "feed" => OnRed::Feed,
             _ => OnRed::Retry,
         },
-        on_exhausted: match config.get(key::LOOP_ON_EXHAUSTED).unwrap_or(preset.on_exhausted) {
+        on_exhausted: match text(key::LOOP_ON_EXHAUSTED) {
             "stop" => Exhausted::Stop,
             _ => Exhausted::Fail,
         },
-        commits: match config.get(key::LOOP_COMMIT).unwrap_or(preset.commit) {
+        commits: match text(key::LOOP_COMMIT) {
             "agent" => Commits::Agent,
             "session" if unit == Unit::Iteration => Commits::EveryIteration,
             _ => Commits::WhenDone,
         },
         promises: match unit {
             _ if !ends.contains(&EndsWhen::Marker) => vec![],
-            Unit::Iteration => words(key::COMPLETION_BUILD_PROMISES),
+            Unit::Iteration => config.texts(key::COMPLETION_BUILD_PROMISES),
             Unit::Task => vec![DONE_MARKER.to_owned()],
         },
         ends,
@@ -101,49 +101,47 @@ pub(super) fn policy(
         always_judged: false,
         asks: false,
         verify: verifier.map(|verifier| {
-            let name = verifier.profile.name().to_owned();
+            let name = verifier.agent.name().to_owned();
             let model = verifier_model(config, agent, verifier);
             Box::new(Verifier { agent: name, model })
         }),
         strict_exit: config.get(key::LOOP_STRICT_EXIT),
         publish: super::publish::wanted(options, config, preset),
     };
+    if options.mode == Mode::Build {
+        return Ok(policy);
+    }
+    // Sessions without a plan: each is tried again until it has its result.
+    let policy = Policy {
+        picker: Picker::Agent,
+        idle: 0,
+        unit: Unit::Iteration,
+        on_red: OnRed::Retry,
+        on_exhausted: Exhausted::Stop,
+        commits: Commits::EveryIteration,
+        ends: vec![EndsWhen::Session],
+        promises: vec![],
+        unchanged_fails: false,
+        ..policy
+    };
     Ok(match &options.mode {
         Mode::Build => policy,
-        Mode::Feature(work) => {
-            let sessions = limit(PLAN_SESSIONS);
-            work.policy(policy, sessions)
-        }
+        Mode::Feature(work) => work.policy(policy, limit(PLAN_SESSIONS)),
         Mode::Plan => Policy {
             mode: "plan".to_owned(),
-            picker: Picker::Agent,
             max_sessions: limit(PLAN_SESSIONS),
-            retries: retries(config, Retries::AtMost(3)),
-            idle: number(key::LOOP_IDLE_THRESHOLD, PLAN_IDLE),
-            unit: Unit::Iteration,
-            on_red: OnRed::Retry,
-            on_exhausted: Exhausted::Stop,
-            commits: Commits::EveryIteration,
+            retries: retries(config, RetryLimit::AtMost(3)),
+            idle: config.get(key::LOOP_IDLE_THRESHOLD).map_or(PLAN_IDLE, count),
             ends: vec![EndsWhen::Marker],
-            promises: words(key::COMPLETION_PLAN_PROMISES),
-            unchanged_fails: false,
+            promises: config.texts(key::COMPLETION_PLAN_PROMISES),
             // No plan exists yet that could confirm it.
             claims: Claims::Trust,
             ..policy
         },
         Mode::Prompt(_) => Policy {
             mode: "prompt".to_owned(),
-            picker: Picker::Agent,
             max_sessions: Some(1),
             retries: RetryLimit::AtMost(0),
-            idle: 0,
-            unit: Unit::Iteration,
-            on_red: OnRed::Retry,
-            on_exhausted: Exhausted::Stop,
-            commits: Commits::EveryIteration,
-            ends: vec![EndsWhen::Session],
-            promises: vec![],
-            unchanged_fails: false,
             ..policy
         },
     })
@@ -152,22 +150,18 @@ pub(super) fn policy(
 /// Whether a verifier checks work that passed the gates. Plans and single prompts have no verifier.
 pub(super) fn verifies(options: &RunOptions, config: &Config, preset: &Preset) -> bool {
     let set = config.get(key::LOOP_VERIFY);
-    options.mode == Mode::Build && set.unwrap_or(preset.verify)
+    options.mode == Mode::Build && set.unwrap_or_else(|| preset.get(key::LOOP_VERIFY))
 }
 
-fn verifier_model(
-    config: &Config,
-    agent: &ResolvedAgent,
-    verifier: &ResolvedAgent,
-) -> VerifierModel {
+fn verifier_model(config: &Config, agent: &AgentProgram, verifier: &AgentProgram) -> VerifierModel {
     let name = config.get(key::MODELS_VERIFY);
     // Model names of one agent mean nothing to another.
-    let same = agent.profile.name() == verifier.profile.name();
+    let same = agent.agent.name() == verifier.agent.name();
     match name {
         "" if same => VerifierModel::Same,
         "" => VerifierModel::Own,
         name => {
-            let tiers = tiers(config, verifier.profile.name());
+            let tiers = tiers(config, verifier.agent.name());
             VerifierModel::Named(tiers.name(&Model::named(name)).to_owned())
         }
     }
@@ -176,7 +170,7 @@ fn verifier_model(
 /// What makes the run complete. If ralph picks, nothing is left to start once every task is finished, so that always
 /// ends it.
 fn ends(config: &Config, preset: &Preset, unit: Unit) -> Vec<EndsWhen> {
-    let named = config.get(key::LOOP_ENDS_WHEN).unwrap_or_else(|| preset.ends.to_vec());
+    let named = config.get(key::LOOP_ENDS_WHEN).unwrap_or_else(|| preset.get(key::LOOP_ENDS_WHEN));
     let finished = match preset.source {
         "store" => EndsWhen::Settled,
         _ => EndsWhen::Ticked,
@@ -186,7 +180,6 @@ fn ends(config: &Config, preset: &Preset, unit: Unit) -> Vec<EndsWhen> {
     finished.into_iter().chain(marker).collect()
 }
 
-/// The budgets of the settings.
 pub(super) fn budget(config: &Config) -> Budget {
     Budget {
         micro_usd: micro(config.get(key::BUDGET_USD)),
@@ -199,13 +192,18 @@ pub(super) fn budget(config: &Config) -> Budget {
     }
 }
 
+/// A number of a setting, which is never too large.
+pub(super) fn count(set: u64) -> u32 {
+    u32::try_from(set).unwrap_or(u32::MAX)
+}
+
 fn micro(usd: f64) -> u64 {
     // Negative amounts are refused when they are read. A tiny budget is not the same as no limit.
     let rounded = (usd * 1e6).round() as u64;
     if usd > 0.0 { rounded.max(1) } else { 0 }
 }
 
-fn retries(config: &Config, by_preset: Retries) -> RetryLimit {
+fn retries(config: &Config, by_preset: RetryLimit) -> RetryLimit {
     let never = |name| name == "never";
     // A number in this call overrides a rule from the settings.
     if !config.by_flag(key::LOOP_MAX_RETRIES)
@@ -213,16 +211,12 @@ fn retries(config: &Config, by_preset: Retries) -> RetryLimit {
     {
         return RetryLimit::Unlimited;
     }
-    let limit = config.get(key::LOOP_MAX_RETRIES).unwrap_or(by_preset);
-    match limit {
-        Retries::AtMost(most) => RetryLimit::AtMost(most),
-        Retries::Unlimited => RetryLimit::Unlimited,
-    }
+    config.get(key::LOOP_MAX_RETRIES).unwrap_or(by_preset)
 }
 
-fn strategy(config: &Config, preset: &Preset) -> Result<Strategy, CliError> {
+fn strategy(config: &Config, preset: &Preset) -> Result<Strategy> {
     let set = config.get(key::MODELS_STRATEGY);
-    let name = set.unwrap_or(preset.strategy);
+    let name = set.unwrap_or_else(|| preset.get(key::MODELS_STRATEGY));
     Strategy::named(name, config.get(key::MODELS_FIXED)).map_err(|error| {
         CliError::run_failed(error.to_string())
             .hint("name one: --model opus, or --model-strategy cost-optimized")

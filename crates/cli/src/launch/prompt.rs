@@ -15,10 +15,10 @@ use ralph_engine::run::Prompting;
 use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
 
-use super::{Mode, RunLocation, RunOptions, Target};
+use super::{Mode, RunLocation, RunOptions};
 use crate::config::{Config, Origin, Preset, key};
 use crate::environment::Environment;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::wiring::Context;
 
 /// The longest title of an iteration that is an idea of the user's.
@@ -32,7 +32,7 @@ pub(super) fn prompting(
     scope: &Scope,
     (preset, plan): (&Preset, Option<&PlanFile>),
     policy: &Policy,
-) -> Result<Prompting, CliError> {
+) -> Result<Prompting> {
     let project = &at.project;
     let feature = FeatureTexts::read(project, store, scope)
         .map_err(|error| CliError::run_failed(error.to_string()))?;
@@ -76,7 +76,7 @@ fn template(
     config: &Config,
     (project, context): (&Project, &Context<'_>),
     rules: &str,
-) -> Result<Template, CliError> {
+) -> Result<Template> {
     let key = if options.mode == Mode::Plan { key::PROMPTS_PLAN } else { key::PROMPTS_BUILD };
     let (path, named) = match &options.mode {
         Mode::Feature(_) => return Ok(Template::built_in(rules)),
@@ -96,10 +96,10 @@ fn template(
     let root = &project.worktree;
     if !by_user && untrusted::is_outside(root, &path) {
         let (name, from) = (key.name(), config.origin(key));
-        return Err(CliError::run_failed(format!(
+        return Err(run_failed!(
             "{name} names {}, which is outside the repository ({from})",
             path.display()
-        ))
+        )
         .hint(format!("name a file in the repository, or set {name} in your own config file")));
     }
     let inside = std::path::absolute(&path).ok().and_then(|path| name_of(root, &path));
@@ -117,20 +117,17 @@ fn template(
     let found = found.map_err(|error| template_error(&error))?;
     match found {
         Some(template) if template.is_blank() && matches!(options.mode, Mode::Prompt(_)) => {
-            Err(CliError::run_failed(format!("{} is empty", path.display()))
-                .hint("write what the agent must do"))
+            Err(run_failed!("{} is empty", path.display()).hint("write what the agent must do"))
         }
         Some(template) => Ok(with_rules(template, &options.mode, rules)),
         None if named => {
-            Err(CliError::run_failed(format!("there is no prompt {}", path.display())).hint(
-                match options.mode {
-                    Mode::Prompt(_) => "write it first, then: ralph prompt FILE".to_owned(),
-                    _ if config.by_flag(key) => {
-                        "write it first, or omit --prompt to use the built-in one".to_owned()
-                    }
-                    _ => format!("write it first, or remove {} from the settings", key.name()),
-                },
-            ))
+            Err(run_failed!("there is no prompt {}", path.display()).hint(match options.mode {
+                Mode::Prompt(_) => "write it first, then: ralph prompt FILE".to_owned(),
+                _ if config.by_flag(key) => {
+                    "write it first, or omit --prompt to use the built-in one".to_owned()
+                }
+                _ => format!("write it first, or remove {} from the settings", key.name()),
+            }))
         }
         None => Ok(Template::built_in(rules)),
     }
@@ -222,9 +219,5 @@ pub(super) fn target(options: &RunOptions, plan: Option<&PlanFile>) -> String {
     if let Some(plan) = plan {
         return plan.lane().map_or(plan.name(), |lane| &lane.branch).to_owned();
     }
-    match &options.target {
-        Target::All => "all tasks".to_owned(),
-        Target::Feature(name) => format!("feature {name}"),
-        Target::Task(id) => format!("task {id}"),
-    }
+    options.target.words()
 }

@@ -14,13 +14,13 @@ use ralph_engine::vcs::base::{branch_named, pr_base};
 use super::lanes::Lane;
 use super::{Mode, RunOptions, Target, git_failed};
 use crate::config::{Config, Preset, key};
-use crate::error::CliError;
+use crate::error::Result;
 
 /// What to publish. ralph publishes only work on a plan; the preset `branches` opens pull requests.
 pub(super) fn wanted(options: &RunOptions, config: &Config, preset: &Preset) -> Option<Publish> {
     let auto_push = config.get(key::GIT_AUTO_PUSH);
     let set = config.get(key::GIT_AUTO_PR);
-    let auto_pr = set.unwrap_or(preset.auto_pr);
+    let auto_pr = set.unwrap_or(preset.get(key::GIT_AUTO_PR));
     let wanted = options.mode == Mode::Build && (auto_push || auto_pr);
     let watch_ms = match (auto_pr, &options.target) {
         (true, Target::All | Target::Feature(_)) => {
@@ -64,7 +64,7 @@ pub(super) fn setup(
     logs: &RunLogs,
     lane: Option<&Lane>,
     state_home: Option<&Path>,
-) -> Result<Option<PublishSetup>, CliError> {
+) -> Result<Option<PublishSetup>> {
     if policy.publish.is_none() {
         return Ok(None);
     }
@@ -73,8 +73,6 @@ pub(super) fn setup(
     let found = pr_base(project, &remote, set).map_err(git_failed)?;
     // The server may have a default branch that does not exist locally.
     let base = found.map_or_else(|| set.to_owned(), |base| base.name);
-    let protected =
-        config.get(key::GIT_PROTECTED_BRANCHES).into_iter().map(str::to_owned).collect();
     // The base that a section names is also the base of its pull request, if it is a branch.
     let begins = lane.and_then(|lane| lane.base.as_deref());
     let begins = begins.map(|begins| branch_named(project, &remote, begins)).transpose();
@@ -82,22 +80,21 @@ pub(super) fn setup(
     let goal = match &options.target {
         _ if lane.is_some() => lane.map(|lane| lane.work.goal.clone()).unwrap_or_default(),
         Target::All => String::new(),
-        Target::Feature(name) => format!("feature {name}"),
-        Target::Task(id) => format!("task {id}"),
+        target => target.words(),
     };
     Ok(Some(PublishSetup {
         remote: push_remote,
         pr_remote: remote,
         base,
-        protected,
+        protected: config.texts(key::GIT_PROTECTED_BRANCHES),
         goal,
         drafts: logs.folder.clone(),
         hosts: hosts(config),
         records: records(state_home, project),
         retry: Retry::default(),
         watch: WatchSetup {
-            authors: config.get(key::PUBLISH_AUTHORS).into_iter().map(str::to_owned).collect(),
-            rounds: u32::try_from(config.get(key::PUBLISH_ROUNDS)).unwrap_or(u32::MAX),
+            authors: config.texts(key::PUBLISH_AUTHORS),
+            rounds: super::policy::count(config.get(key::PUBLISH_ROUNDS)),
         },
     }))
 }

@@ -8,9 +8,10 @@ use ralph_engine::project::Project;
 use ralph_engine::run::state_file::{EarlierRun, Record, Request, repository_mark};
 
 use super::lanes::Lane;
+use super::policy::count;
 use super::{Mode, RunOptions, Target};
 use crate::config::{Config, Preset, key};
-use crate::error::{CliError, feature_name, task_id};
+use crate::error::{CliError, Result, feature_name, task_id};
 use crate::wiring::Context;
 
 /// Settings that are recorded as their resulting values, not as flags.
@@ -51,24 +52,20 @@ pub(crate) fn record(context: &Context<'_>, project: &Project, mode: &str) -> Re
 }
 
 /// The interrupted run of a mode in a worktree.
-fn interrupted(
-    context: &Context<'_>,
-    project: &Project,
-    mode: &str,
-) -> Result<Option<EarlierRun>, CliError> {
+fn interrupted(context: &Context<'_>, project: &Project, mode: &str) -> Result<Option<EarlierRun>> {
     // A file of another tool is ignored.
     project.check_ours()?;
     let record = record(context, project, mode);
     record.interrupted(project, mode).map_err(|error| {
         let path = record.kept.as_ref().filter(|path| path.exists()).unwrap_or(&record.copy);
-        CliError::failed(format!("{} cannot be read: {error}", path.display()))
+        CliError::file(path, "read", error)
             .hint("start over without it: ralph build --new")
             .hint("or remove it: ralph clean")
     })
 }
 
 /// Whether the newest interrupted run in this worktree was planning.
-pub(crate) fn was_planning(context: &Context<'_>) -> Result<bool, CliError> {
+pub(crate) fn was_planning(context: &Context<'_>) -> Result<bool> {
     let project = context.project()?;
     // The run itself reports a record that cannot be read.
     let last = |mode: &str| {
@@ -80,10 +77,7 @@ pub(crate) fn was_planning(context: &Context<'_>) -> Result<bool, CliError> {
 
 /// The options of this call, completed with those of an interrupted run. Its settings rank below the flags of the
 /// call.
-pub(super) fn take_up(
-    options: &RunOptions,
-    context: &mut Context<'_>,
-) -> Result<RunOptions, CliError> {
+pub(super) fn take_up(options: &RunOptions, context: &mut Context<'_>) -> Result<RunOptions> {
     let mut options = options.clone();
     if options.new || !matches!(options.mode, Mode::Build | Mode::Plan) {
         return Ok(options);
@@ -136,7 +130,7 @@ fn scope(
     project: &Project,
     config: &Config,
     kept: &mut Vec<String>,
-) -> Result<(), CliError> {
+) -> Result<()> {
     if options.mode == Mode::Plan {
         options.branches |= request.branches;
         if let Some(idea) = request.idea.as_ref().filter(|_| options.idea.is_none()) {
@@ -176,14 +170,8 @@ fn scope(
 /// Whether the run has the same target as the interrupted one, so that its preset fits.
 fn is_same_plan(options: &RunOptions, request: &Request) -> bool {
     let Some(preset) = Preset::named(&request.preset) else { return false };
-    let target = (
-        matches!(&options.target, Target::Feature(name) if Some(name.as_str()) == request.feature.as_deref()),
-        matches!(&options.target, Target::Task(id) if Some(id.as_str()) == request.task.as_deref()),
-    );
-    let same_target = match options.target {
-        Target::All => request.feature.is_none() && request.task.is_none(),
-        _ => target.0 || target.1,
-    };
+    let (feature, task) = options.target.names();
+    let same_target = feature == request.feature && task == request.task;
     let in_file = preset.source != "store";
     let same_file = match (&options.plan, &request.plan) {
         (Some(plan), Some(known)) => plan.ends_with(known),
@@ -201,7 +189,7 @@ pub(super) fn of_lane(
     options: &RunOptions,
     project: &Project,
     context: &Context<'_>,
-) -> Result<Option<Interrupted>, CliError> {
+) -> Result<Option<Interrupted>> {
     if options.new {
         return Ok(None);
     }
@@ -219,8 +207,7 @@ pub(super) fn sessions(
     call: Option<&Interrupted>,
 ) -> Option<u32> {
     let used = own.map_or(0, |own| own.found.state.used());
-    let set = config.get(key::LOOP_MAX_ITERATIONS);
-    let set = set.map(|set| u32::try_from(set).unwrap_or(u32::MAX));
+    let set = config.get(key::LOOP_MAX_ITERATIONS).map(count);
     if options.once {
         return Some(used.saturating_add(1));
     }
@@ -280,17 +267,12 @@ pub(super) fn request(
 ) -> Request {
     let mut settings = config.asked_for();
     settings.retain(|key, _| !LIMITS.contains(&key.as_str()));
+    let (feature, task) = options.target.names();
     Request {
         preset: preset.name.to_owned(),
         plan: plan.filter(|_| options.mode == Mode::Build).map(|plan| plan.name().to_owned()),
-        feature: match &options.target {
-            Target::Feature(name) => Some(name.to_string()),
-            _ => None,
-        },
-        task: match &options.target {
-            Target::Task(id) => Some(id.to_string()),
-            _ => None,
-        },
+        feature,
+        task,
         branch: options.branch.clone(),
         branches: options.branches,
         idea: options.idea.clone(),

@@ -8,17 +8,18 @@ use ralph_core::net::{Endpoint, Policy};
 use ralph_core::run::Notice;
 use ralph_engine::ports::{Bind, Jail};
 use ralph_engine::project::Project;
+use ralph_engine::run::AgentProgram;
 use ralph_engine::sandbox::{
     self, Caches, Home, HomeNeeds, Level, Limits, Network, Sandbox, SandboxConfig, Unavailable,
     Wanted,
 };
 use ralph_engine::session_git::GitSandbox;
 
+use super::agent;
 use super::dependencies::{Dependencies, Watched};
-use super::{ResolvedAgent, agent};
 use crate::config::{Config, Key, List, key};
 use crate::environment::Environment;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -37,7 +38,6 @@ impl RunSandbox {
     }
 }
 
-/// The level that the settings ask for.
 pub(crate) fn wanted(config: &Config) -> Wanted {
     Wanted::named(config.get(key::SANDBOX_LEVEL)).unwrap_or(Wanted::Auto)
 }
@@ -51,7 +51,7 @@ pub(super) fn foreseen(config: &Config) -> Level {
 }
 
 /// Records which packages beside the repository it names before sessions do.
-pub(super) fn watch(context: &Context<'_>) -> Result<Watched, CliError> {
+pub(super) fn watch(context: &Context<'_>) -> Result<Watched> {
     let environment = context.environment;
     Ok(Watched::begin(&context.project()?, places(environment), environment))
 }
@@ -60,9 +60,9 @@ pub(super) fn watch(context: &Context<'_>) -> Result<Watched, CliError> {
 pub(super) fn of_run(
     project: &Project,
     config: &Config,
-    agents: &[&ResolvedAgent],
+    agents: &[&AgentProgram],
     context: &Context<'_>,
-) -> Result<RunSandbox, CliError> {
+) -> Result<RunSandbox> {
     if let Some(sandboxed) = &*context.sandboxed.borrow() {
         return Ok(sandboxed.clone());
     }
@@ -108,7 +108,6 @@ pub(super) fn of_run(
     Ok(sandboxed)
 }
 
-/// Notices about packages that sessions named.
 fn withheld(project: &Project, config: &Config, context: &Context<'_>) -> Vec<String> {
     let environment = context.environment;
     let readable = paths(config, key::SANDBOX_READABLE, project, environment);
@@ -131,7 +130,6 @@ fn short(path: &Path, environment: &Environment) -> String {
     below.map_or_else(|| path.display().to_string(), |rest| format!("~/{}", rest.display()))
 }
 
-/// The paths of a setting.
 fn paths(
     config: &Config,
     key: Key<List>,
@@ -146,7 +144,7 @@ fn paths(
 }
 
 /// What `ralph init` prints about the sandbox.
-pub(crate) fn offer(project: &Project, context: &mut Context<'_>) -> Result<Vec<String>, CliError> {
+pub(crate) fn offer(project: &Project, context: &mut Context<'_>) -> Result<Vec<String>> {
     let config = context.config()?;
     let sandbox_config = sandbox_config(project, &config, &[], context)?;
     Ok(match sandbox::choose(wanted(&config), sandbox_config) {
@@ -162,7 +160,6 @@ pub(crate) fn offer(project: &Project, context: &mut Context<'_>) -> Result<Vec<
     })
 }
 
-/// How to get a better level.
 fn better(next: &Unavailable) -> String {
     let Unavailable { level, why, remedies, .. } = next;
     match remedies.first() {
@@ -185,9 +182,9 @@ fn refused(error: Unavailable) -> CliError {
 pub(crate) fn sandbox_config(
     project: &Project,
     config: &Config,
-    agents: &[&ResolvedAgent],
+    agents: &[&AgentProgram],
     context: &Context<'_>,
-) -> Result<SandboxConfig, CliError> {
+) -> Result<SandboxConfig> {
     let environment = context.environment;
     let paths = |key: Key<List>| paths(config, key, project, environment);
     let mut hidden = vec![project.resolve(config.get(key::LOGS_DIR))];
@@ -239,7 +236,7 @@ pub(crate) fn sandbox_config(
             file_size: config.get(key::SANDBOX_LIMITS_FILE_SIZE),
         },
         network: network(config)?,
-        agents: agents.iter().map(|agent| agent.profile.state()).collect(),
+        agents: agents.iter().map(|agent| agent.agent.state()).collect(),
         project: project.clone(),
     })
 }
@@ -260,8 +257,7 @@ fn sockets(config: &Config, project: &Project, environment: &Environment) -> Vec
     config.get(key::SANDBOX_SOCKETS).into_iter().filter_map(one).collect()
 }
 
-/// What sandboxes may reach on the network.
-fn network(config: &Config) -> Result<Network, CliError> {
+fn network(config: &Config) -> Result<Network> {
     let policy = match config.get(key::SANDBOX_NETWORK_POLICY) {
         "deny" => Policy::Deny,
         "allowlist" => Policy::Allowlist,
@@ -269,7 +265,7 @@ fn network(config: &Config) -> Result<Network, CliError> {
     };
     let entries = config.get(key::SANDBOX_NETWORK_ALLOWED).into_iter().map(str::parse::<Endpoint>);
     let allowed = entries.collect::<Result<_, _>>().map_err(|error| {
-        CliError::failed(format!("sandbox.network.allowed: {error}"))
+        failed!("sandbox.network.allowed: {error}")
             .hint("use hosts such as example.com, *.example.com or localhost:8080")
     })?;
     Ok(Network { policy, allowed })

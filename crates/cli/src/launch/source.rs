@@ -11,7 +11,7 @@ use ralph_engine::project::Project;
 
 use super::{Mode, RunOptions, Target, suggest};
 use crate::config::{Config, PRESETS, Preset, key};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
 
 /// The default name of a progress file.
@@ -21,7 +21,6 @@ const CHECKLISTS: [&str; 2] = ["implementation_plan.md", "IMPLEMENTATION_PLAN.md
 /// The default names of a plan of branches; `ralph loop plan` writes the first.
 const BRANCHES: [&str; 2] = ["IMPLEMENTATION_PLAN.md", "implementation_plan.md"];
 
-/// A preset and its plan file.
 pub(super) struct Source {
     pub(super) preset: &'static Preset,
     pub(super) plan: Option<PlanFile>,
@@ -34,26 +33,17 @@ pub(super) fn choose(
     project: &Project,
     folder: &Path,
     store: &mut dyn Store,
-) -> Result<Source, CliError> {
+) -> Result<Source> {
     match &options.mode {
-        Mode::Build => build(options, config, project, folder, store),
+        Mode::Build => {}
         Mode::Plan => {
             let plan = plan_to_write(options, project, folder)?;
-            Ok(Source { preset: named("checklist")?, plan: Some(plan) })
+            return Ok(Source { preset: named("checklist")?, plan: Some(plan) });
         }
         Mode::Prompt(_) | Mode::Feature(_) => {
-            Ok(Source { preset: named("checklist")?, plan: None })
+            return Ok(Source { preset: named("checklist")?, plan: None });
         }
     }
-}
-
-fn build(
-    options: &RunOptions,
-    config: &Config,
-    project: &Project,
-    folder: &Path,
-    store: &mut dyn Store,
-) -> Result<Source, CliError> {
     let asked = asked(options, config);
     let asked = (asked != "auto").then(|| named(asked)).transpose()?;
     if let Some(path) = &options.plan {
@@ -62,27 +52,24 @@ fn build(
             Some(preset) => preset,
             None => named(plan.kind().as_str())?,
         };
-        return of_kind(preset, Some(plan));
+        return of_kind(preset, plan);
     }
     if let Some(preset) = asked {
-        let file = match preset.source {
+        let (names, kind): (&[&str], _) = match preset.source {
             "branches" => return Ok(Source { preset, plan: Some(branches(project)?) }),
-            "progress" => existing(project, &[PROGRESS])?,
-            "checklist" => existing(project, &CHECKLISTS)?,
+            "progress" => (&[PROGRESS], PlanKind::Progress),
+            "checklist" => (&CHECKLISTS, PlanKind::Checklist),
             _ => return Ok(Source { preset, plan: None }),
         };
         // A missing file is a missing plan, which the loop reports.
-        let usual = if preset.source == "progress" { PROGRESS } else { CHECKLISTS[0] };
-        let kind =
-            if preset.source == "progress" { PlanKind::Progress } else { PlanKind::Checklist };
-        let missing = || PlanFile::new(&project.worktree, Path::new(usual), kind);
-        return of_kind(preset, Some(file.unwrap_or_else(missing)));
+        let missing = || PlanFile::new(&project.worktree, Path::new(names[0]), kind);
+        return of_kind(preset, existing(project, names, None)?.unwrap_or_else(missing));
     }
     if options.target != Target::All || options.by_target {
         return Ok(Source { preset: named("dag")?, plan: None });
     }
     if let Some(plan) = found(project)? {
-        return of_kind(named(plan.kind().as_str())?, Some(plan));
+        return of_kind(named(plan.kind().as_str())?, plan);
     }
     refuse_tasks_of_a_lost_file(project, store)?;
     Ok(Source { preset: named("dag")?, plan: None })
@@ -97,8 +84,8 @@ fn asked<'a>(options: &RunOptions, config: &'a Config) -> &'a str {
 }
 
 /// The plan of branches; a missing file is an empty plan.
-fn branches(project: &Project) -> Result<PlanFile, CliError> {
-    let found = existing_of(project, &BRANCHES, PlanKind::Branches)?;
+fn branches(project: &Project) -> Result<PlanFile> {
+    let found = existing(project, &BRANCHES, Some(PlanKind::Branches))?;
     let missing = || PlanFile::new(&project.worktree, Path::new(BRANCHES[0]), PlanKind::Branches);
     Ok(found.unwrap_or_else(missing))
 }
@@ -109,7 +96,7 @@ pub(super) fn of_branches(
     config: &Config,
     project: &Project,
     folder: &Path,
-) -> Result<Option<PlanFile>, CliError> {
+) -> Result<Option<PlanFile>> {
     if options.mode != Mode::Build {
         return Ok(None);
     }
@@ -121,52 +108,32 @@ pub(super) fn of_branches(
     match asked {
         "branches" => branches(project).map(Some),
         "auto" if options.plan.is_none() && options.target == Target::All && !options.by_target => {
-            existing_of(project, &BRANCHES, PlanKind::Branches)
+            existing(project, &BRANCHES, Some(PlanKind::Branches))
         }
         _ => Ok(None),
     }
 }
 
-/// The first of these files that exists and is of this kind.
-fn existing_of(
-    project: &Project,
-    names: &[&str],
-    kind: PlanKind,
-) -> Result<Option<PlanFile>, CliError> {
-    for name in names {
-        let found = existing(project, &[name])?.filter(|plan| plan.kind() == kind);
-        if found.is_some() {
-            return Ok(found);
-        }
-    }
-    Ok(None)
-}
-
-/// One branch of a plan.
-pub(super) fn of_lane(plan: PlanFile) -> Result<Source, CliError> {
+pub(super) fn of_lane(plan: PlanFile) -> Result<Source> {
     Ok(Source { preset: named("branches")?, plan: Some(plan) })
 }
 
 /// Refuses parallel sessions for presets that work in one place.
-pub(super) fn check_jobs(
-    options: &RunOptions,
-    config: &Config,
-    preset: &Preset,
-) -> Result<(), CliError> {
+pub(super) fn check_jobs(options: &RunOptions, config: &Config, preset: &Preset) -> Result<()> {
     let many = config.by_flag(key::LOOP_JOBS) && config.get(key::LOOP_JOBS) > 1;
     let many = many && options.mode == Mode::Build;
     if many && !matches!(preset.name, "branches" | "dag") {
-        return Err(CliError::usage(format!(
+        return Err(usage!(
             "the preset {} works in one place, so its sessions cannot run in parallel",
             preset.name
-        ))
+        )
         .hint("omit -j, or group the tasks by branch: ralph loop plan"));
     }
     Ok(())
 }
 
 /// Refuses to work on tasks of a plan file that is gone, unless the user asks for it.
-fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Result<(), CliError> {
+fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Result<()> {
     let known = PlanFile::all_known(&project.worktree);
     if known.is_empty() {
         return Ok(());
@@ -178,7 +145,7 @@ fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Resu
         Some(task) if open.iter().all(of_file) => {
             let file = task.reference.as_deref().unwrap_or_default();
             let file = file.split('#').next().unwrap_or(file);
-            let missing = CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence());
+            let missing = missing_plan(None);
             let missing = match project.worktree.join(file).exists() {
                 true => missing.hint(format!("continue with the plan: ralph build {file}")),
                 false => missing.hint(format!("the plan was in {file}, which is gone")),
@@ -190,53 +157,49 @@ fn refuse_tasks_of_a_lost_file(project: &Project, store: &mut dyn Store) -> Resu
 }
 
 /// Refuses a plan file that does not fit the preset.
-fn of_kind(preset: &'static Preset, plan: Option<PlanFile>) -> Result<Source, CliError> {
-    let Some(found) = plan else { return Ok(Source { preset, plan: None }) };
+fn of_kind(preset: &'static Preset, found: PlanFile) -> Result<Source> {
     let kind = found.kind().as_str();
     if preset.source == kind {
         return Ok(Source { preset, plan: Some(found) });
     }
     if preset.source == "store" {
-        return Err(CliError::usage(format!(
-            "the preset {} works on the task database, not on a file",
-            preset.name
-        ))
-        .hint(format!("import the file first: ralph import {}", found.name()))
-        .hint(format!(
-            "or work on the file itself: ralph build {} --preset {kind}",
-            found.name()
-        )));
+        return Err(usage!("the preset {} works on the task database, not on a file", preset.name)
+            .hint(format!("import the file first: ralph import {}", found.name()))
+            .hint(format!(
+                "or work on the file itself: ralph build {} --preset {kind}",
+                found.name()
+            )));
     }
-    Err(CliError::run_failed(format!(
+    Err(run_failed!(
         "{} is a {kind} plan, and the preset {} needs a {} plan",
         found.name(),
         preset.name,
         preset.source
-    ))
+    )
     .hint("omit --preset: the file decides"))
 }
 
 /// The plan that was named on the command line.
-fn given(project: &Project, folder: &Path, named: &Path) -> Result<PlanFile, CliError> {
+fn given(project: &Project, folder: &Path, named: &Path) -> Result<PlanFile> {
     let path = folder.join(named);
     let inside = inside(project, &path)?;
     if path.is_dir() {
-        return Err(plan_error(&PlanFileError::NotAFile { path: named.to_owned() }));
+        return Err(plan_error(PlanFileError::NotAFile { path: named.to_owned() }));
     }
     match PlanFile::find(&project.worktree, &inside) {
         Ok(Some(plan)) => {
             suggest::refuse_list_of_another_tool(&plan)?;
             Ok(plan)
         }
-        Ok(None) => Err(CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence())
+        Ok(None) => Err(missing_plan(None)
             .hint(format!("there is no file {}", inside.display()))
             .hint(format!("let the agent write it: ralph plan {}", inside.display()))),
-        Err(error) => Err(plan_error(&error)),
+        Err(error) => Err(plan_error(error)),
     }
 }
 
 /// The path from the worktree. A plan outside of it could not be committed with the work.
-fn inside(project: &Project, path: &Path) -> Result<PathBuf, CliError> {
+fn inside(project: &Project, path: &Path) -> Result<PathBuf> {
     // If the plan itself is a link, it is not resolved; folders that do not exist are used as written.
     let real = |folder: &Path| {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -249,44 +212,38 @@ fn inside(project: &Project, path: &Path) -> Result<PathBuf, CliError> {
     };
     let root = std::fs::canonicalize(&project.worktree).unwrap_or(project.worktree.clone());
     whole.strip_prefix(&root).map(Path::to_owned).map_err(|_| {
-        CliError::run_failed(format!(
-            "{} is outside the repository {}",
-            path.display(),
-            project.worktree.display()
-        ))
-        .hint("copy the plan into the repository, or run ralph there: ralph -C DIR build PLAN")
+        run_failed!("{} is outside the repository {}", path.display(), project.worktree.display())
+            .hint("copy the plan into the repository, or run ralph there: ralph -C DIR build PLAN")
     })
 }
 
-/// The first of these files that exists.
-fn existing(project: &Project, names: &[&str]) -> Result<Option<PlanFile>, CliError> {
+/// The first of these files that exists and is of this kind, or of any.
+fn existing(project: &Project, names: &[&str], kind: Option<PlanKind>) -> Result<Option<PlanFile>> {
     for name in names {
-        match PlanFile::find(&project.worktree, Path::new(name)) {
-            Ok(Some(plan)) => return Ok(Some(plan)),
-            Ok(None) => {}
-            Err(error) => return Err(plan_error(&error)),
+        let found = PlanFile::find(&project.worktree, Path::new(name)).map_err(plan_error)?;
+        if found.as_ref().is_some_and(|plan| kind.is_none_or(|kind| plan.kind() == kind)) {
+            return Ok(found);
         }
     }
     Ok(None)
 }
 
 /// The existing plan file, of any kind.
-fn found(project: &Project) -> Result<Option<PlanFile>, CliError> {
-    let first = existing_of(project, &BRANCHES, PlanKind::Branches)?;
-    let first = match first {
-        Some(plan) => Some(plan),
-        None => existing_of(project, &[PROGRESS], PlanKind::Progress)?,
-    };
-    match first {
-        Some(plan) => Ok(Some(plan)),
-        None => existing(project, &CHECKLISTS),
+fn found(project: &Project) -> Result<Option<PlanFile>> {
+    let kinds = [(&BRANCHES[..], PlanKind::Branches), (&[PROGRESS], PlanKind::Progress)];
+    for (names, kind) in kinds {
+        let found = existing(project, names, Some(kind))?;
+        if found.is_some() {
+            return Ok(found);
+        }
     }
+    existing(project, &CHECKLISTS, None)
 }
 
 /// The preset that `ralph build` would use here: the one in the settings, or the one for the plan that it finds.
-pub(crate) fn preset_here(config: &Config, project: Option<&Project>) -> &'static Preset {
+pub(crate) fn preset_here(config: &Config, folder: &Path) -> &'static Preset {
     let name = match config.get(key::PRESET) {
-        "auto" => match project.and_then(|project| found(project).ok().flatten()) {
+        "auto" => match Project::find(folder).ok().and_then(|project| found(&project).ok()?) {
             Some(plan) => plan.kind().as_str(),
             None => "dag",
         },
@@ -310,14 +267,10 @@ pub(crate) fn plan_file_done(project: &Project) -> Option<bool> {
 
 /// The file that `ralph plan` writes: the named or existing one, or else a new checklist. `ralph loop plan` writes a
 /// plan of branches.
-fn plan_to_write(
-    options: &RunOptions,
-    project: &Project,
-    folder: &Path,
-) -> Result<PlanFile, CliError> {
+fn plan_to_write(options: &RunOptions, project: &Project, folder: &Path) -> Result<PlanFile> {
     if let Some(path) = &options.plan {
         let inside = inside(project, &folder.join(path))?;
-        let found = PlanFile::find(&project.worktree, &inside).map_err(|e| plan_error(&e))?;
+        let found = PlanFile::find(&project.worktree, &inside).map_err(plan_error)?;
         if let Some(plan) = &found {
             suggest::refuse_list_of_another_tool(plan)?;
         }
@@ -339,7 +292,7 @@ pub(super) fn refuse_nothing(
     scope: &Scope,
     project: &Project,
     store: &mut dyn Store,
-) -> Result<Vec<Notice>, CliError> {
+) -> Result<Vec<Notice>> {
     if options.mode != Mode::Build {
         return Ok(vec![]);
     }
@@ -374,14 +327,13 @@ pub(super) fn refuse_nothing(
 }
 
 /// Refuses a file without tasks, with the reason; announces a text without checkboxes.
-fn refuse_empty_file(plan: &PlanFile, project: &Project) -> Result<Vec<Notice>, CliError> {
-    let read = plan.read().map_err(|error| plan_error(&error))?;
+fn refuse_empty_file(plan: &PlanFile, project: &Project) -> Result<Vec<Notice>> {
+    let read = plan.read().map_err(plan_error)?;
     let Some(read) = read else { return Err(none_found(project)) };
     let name = plan.name();
     if has_no_tasks(&read.text, &read.doc) {
         let why = why_no_tasks(name, &read.text, &read.doc);
-        let text = StopReason::NoPlan { why: Some(why) }.sentence();
-        return Err(CliError::new(Exit::NoPlan, text).hint(match plan.kind() {
+        return Err(missing_plan(Some(why)).hint(match plan.kind() {
             PlanKind::Branches => "let the agent write it: ralph loop plan".to_owned(),
             PlanKind::Progress | PlanKind::Checklist => {
                 format!("let the agent write it: ralph plan {name}")
@@ -405,7 +357,7 @@ fn refuse_empty_file(plan: &PlanFile, project: &Project) -> Result<Vec<Notice>, 
 fn none_found(project: &Project) -> CliError {
     let found = suggest::lists(project);
     let Some(first) = found.first() else {
-        return CliError::new(Exit::NoPlan, StopReason::NoPlan { why: None }.sentence());
+        return missing_plan(None);
     };
     let then = match first.import {
         true => "no tasks in the task database".to_owned(),
@@ -420,23 +372,26 @@ pub(super) fn no_plan(plan: &PlanFile, project: &Project) -> CliError {
     match plan.read() {
         Ok(Some(read)) => {
             let why = why_no_tasks(plan.name(), &read.text, &read.doc);
-            CliError::new(Exit::NoPlan, StopReason::NoPlan { why: Some(why) }.sentence())
-                .hint("let the agent write one: ralph loop plan")
+            missing_plan(Some(why)).hint("let the agent write one: ralph loop plan")
         }
         Ok(None) => none_found(project).hint("let the agent write one: ralph loop plan"),
-        Err(error) => plan_error(&error),
+        Err(error) => plan_error(error),
     }
 }
 
-fn named(name: &str) -> Result<&'static Preset, CliError> {
+pub(super) fn missing_plan(why: Option<String>) -> CliError {
+    CliError::new(Exit::NoPlan, StopReason::NoPlan { why }.sentence())
+}
+
+fn named(name: &str) -> Result<&'static Preset> {
     Preset::named(name).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-        CliError::usage(format!("there is no preset {name}"))
+        usage!("there is no preset {name}")
             .hint(format!("choose one of these: --preset {}", names.join(" or --preset ")))
     })
 }
 
-pub(super) fn plan_error(error: &PlanFileError) -> CliError {
+pub(super) fn plan_error(error: PlanFileError) -> CliError {
     let failed = CliError::run_failed(error.to_string());
     match error {
         PlanFileError::Broken { excerpt, .. } if !excerpt.is_empty() => {

@@ -10,8 +10,7 @@ use ralph_engine::plan_file::{PlanFile, has_no_tasks};
 use ralph_engine::project::Project;
 use ralph_engine::untrusted;
 
-use crate::error::{CliError, quoted};
-use crate::exit_codes::Exit;
+use crate::error::{Result, quoted};
 
 /// Names of markdown plans at the top, in lower case: file systems and habits differ.
 const PLANS: [&str; 5] = ["plan.md", "fix_plan.md", "@fix_plan.md", "tasks.md", "todo.md"];
@@ -28,16 +27,13 @@ const MANY: usize = 3;
 /// A file that looks like a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Suggestion {
-    /// Its path in the worktree.
     pub(crate) name: String,
     /// The number of open tasks; `None` for a text without checkboxes.
     open: Option<usize>,
-    /// Whether it has to be imported.
     pub(super) import: bool,
 }
 
 impl Suggestion {
-    /// What to type.
     pub(crate) fn command(&self) -> String {
         let verb = if self.import { "import" } else { "build" };
         format!("ralph {verb} {}", quoted(Path::new(&self.name)))
@@ -122,7 +118,7 @@ fn open_tasks(plan: &Plan) -> usize {
 }
 
 /// Refuses a list in JSON: as a plan it would be a text that every session gets.
-pub(super) fn refuse_list_of_another_tool(plan: &PlanFile) -> Result<(), CliError> {
+pub(super) fn refuse_list_of_another_tool(plan: &PlanFile) -> Result<()> {
     let name = plan.name();
     let Ok(Some(read)) = plan.read() else { return Ok(()) };
     let lower = name.to_ascii_lowercase();
@@ -135,19 +131,15 @@ pub(super) fn refuse_list_of_another_tool(plan: &PlanFile) -> Result<(), CliErro
     Err(match read_list(name, &read.text) {
         Some((format, tasks)) => {
             let open = count(open_tasks(&tasks) as u64, "open task");
-            CliError::new(
-                Exit::NoPlan,
-                format!(
-                    "{name} is a {format} list with {open}, not a markdown plan; import it first: ralph import {command}"
-                ),
+            no_plan!(
+                "{name} is a {format} list with {open}, not a markdown plan; import it first: ralph import {command}"
             )
         }
-        None => CliError::new(
-            Exit::NoPlan,
-            format!("{name} is JSON that ralph does not know as a task list, not a markdown plan"),
-        )
-        .hint(format!("see what is missing: ralph import {command} --dry-run"))
-        .hint("or let the agent write a plan: ralph plan"),
+        None => {
+            no_plan!("{name} is JSON that ralph does not know as a task list, not a markdown plan")
+                .hint(format!("see what is missing: ralph import {command} --dry-run"))
+                .hint("or let the agent write a plan: ralph plan")
+        }
     })
 }
 

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_core::run::Policy;
 use ralph_engine::git::{Signing, signing};
 use ralph_engine::project::{Project, without_dots};
 use ralph_engine::run::{BRANCH_PREFIX, WorktreePool};
@@ -13,7 +12,7 @@ use ralph_engine::worktrees::{Identity, Worktrees};
 
 use super::{GATE_TIMEOUT, agent, gates, git_failed};
 use crate::config::{Config, Key, Text, key};
-use crate::error::CliError;
+use crate::error::Result;
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -44,11 +43,7 @@ pub(crate) fn folder(project: &Project, config: &Config, home: Option<&Path>) ->
 }
 
 /// Tries the key that signs commits in worktrees, before ralph creates a worktree or pays for a session.
-pub(super) fn check_key(
-    project: &Project,
-    config: &Config,
-    context: &Context<'_>,
-) -> Result<(), CliError> {
+pub(super) fn check_key(project: &Project, config: &Config, context: &Context<'_>) -> Result<()> {
     let name = config.get(key::GIT_WORKTREE_SIGNING_KEY);
     if name.is_empty() {
         return Ok(());
@@ -56,61 +51,44 @@ pub(super) fn check_key(
     let tried = signing(&project.worktree, name, &context.environment.all, SIGNING);
     match tried.map_err(git_failed)? {
         Signing::Off | Signing::Works => Ok(()),
-        Signing::Broken(why) => Err(CliError::failed(format!(
-            "git.worktree.signing_key is {name}, but signing does not work: {why}"
-        ))
-        .with_exit(Exit::GitFailed)
-        .hint("see your keys: gpg --list-secret-keys")),
+        Signing::Broken(why) => {
+            Err(failed!("git.worktree.signing_key is {name}, but signing does not work: {why}")
+                .with_exit(Exit::GitFailed)
+                .hint("see your keys: gpg --list-secret-keys"))
+        }
     }
 }
 
-/// The setup for tasks in their own worktrees, if they have them.
-pub(super) fn pool(
+/// The worktrees of tasks, if tasks `have` them; or else those that an earlier run left behind, if this run is `alone`.
+pub(super) fn pools(
     project: &Project,
     config: &Config,
-    policy: &Policy,
+    (have, alone): (bool, bool),
     sandbox: Option<GitSandbox>,
     context: &Context<'_>,
-) -> Result<Option<WorktreePool>, CliError> {
-    if !policy.integrates {
-        return Ok(None);
-    }
-    check_key(project, config, context)?;
-    all(project, config, sandbox, context).map(Some)
-}
-
-/// The same if tasks have no worktrees now, but an earlier run left some behind.
-pub(super) fn earlier(
-    project: &Project,
-    config: &Config,
-    sandbox: Option<GitSandbox>,
-    context: &Context<'_>,
-) -> Result<Option<WorktreePool>, CliError> {
-    let home = context.environment.home.as_deref();
-    let worktrees = Worktrees::new(project, &folder(project, config, home));
-    // Without a branch to merge into, their state is unknown.
-    let Ok(trunk) = Trunk::new(project) else { return Ok(None) };
-    if !worktrees.has_traces() && trunk.branches(BRANCH_PREFIX).map_err(git_failed)?.is_empty() {
-        return Ok(None);
-    }
-    all(project, config, sandbox, context).map(Some)
-}
-
-fn all(
-    project: &Project,
-    config: &Config,
-    sandbox: Option<GitSandbox>,
-    context: &Context<'_>,
-) -> Result<WorktreePool, CliError> {
+) -> Result<(Option<WorktreePool>, Option<WorktreePool>)> {
     let home = context.environment.home.clone();
-    let folder = folder(project, config, home.as_deref());
-    Ok(WorktreePool {
+    let worktrees = Worktrees::new(project, &folder(project, config, home.as_deref()));
+    if have {
+        check_key(project, config, context)?;
+    } else {
+        // Without a branch to merge into, their state is unknown.
+        let Some(trunk) = Trunk::new(project).ok().filter(|_| alone) else {
+            return Ok((None, None));
+        };
+        if !worktrees.has_traces() && trunk.branches(BRANCH_PREFIX).map_err(git_failed)?.is_empty()
+        {
+            return Ok((None, None));
+        }
+    }
+    let pool = WorktreePool {
         trunk: Trunk::new(project).map_err(git_failed)?,
-        worktrees: Worktrees::new(project, &folder).sandboxed(sandbox),
+        worktrees: worktrees.sandboxed(sandbox),
         identity: Identity { home, ..identity(config) },
         setup_command: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
         include: gates::include(project, context)?,
         hooks: (agent::gate_environment(context.environment), GATE_TIMEOUT),
         keep: config.get(key::GIT_WORKTREE_KEEP) == "always",
-    })
+    };
+    Ok(if have { (Some(pool), None) } else { (None, Some(pool)) })
 }

@@ -14,7 +14,7 @@ use ralph_ui::line::{TextLine, wrap};
 use ralph_ui::style::{Meaning, TextStyle};
 
 use crate::config::{Config, Origin, key};
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -59,7 +59,6 @@ pub(crate) fn decisions(project: &Project, config: &Config) -> Vec<Decision> {
     all
 }
 
-/// What the settings of a repository say.
 fn settings(config: &Config) -> Vec<String> {
     let mut says = Vec::new();
     if matches!(config.gates_origin(), Origin::Repo(_)) {
@@ -103,6 +102,20 @@ pub(crate) fn show(decisions: &[Decision], style: TextStyle) -> Vec<String> {
     lines
 }
 
+/// The same below a sentence that says where they come from.
+pub(crate) fn with_heading(
+    from: Option<&str>,
+    decisions: &[Decision],
+    style: TextStyle,
+) -> Vec<String> {
+    let what = match from {
+        Some(from) => format!("This clone of {}", printable_line(from)),
+        None => "This repository".to_owned(),
+    };
+    let heading = format!("{what} has files that decide what ralph runs:");
+    std::iter::once(style.paint(Meaning::Heading, heading)).chain(show(decisions, style)).collect()
+}
+
 /// Lets a run start only if the repository's files may decide: asks at a terminal, and otherwise says what to type.
 pub(crate) fn require(context: &mut Context<'_>) -> Done {
     let project = context.project()?;
@@ -115,23 +128,13 @@ pub(crate) fn require(context: &mut Context<'_>) -> Done {
         if context.ledger()?.0.is_kept() {
             context.approve()?;
         }
-        context.out.note(format!("Trusted by {by}: {}", named(&decisions)));
-        return Ok(());
+        return context.out.conclude(format!("Trusted by {by}: {}", named(&decisions)));
     }
     let from = clone_source(&project);
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+    if !may_ask() {
         return Err(refusal(&decisions, from.as_deref(), context));
     }
-    let what = match &from {
-        Some(from) => format!("This clone of {}", printable_line(from)),
-        None => "This repository".to_owned(),
-    };
-    let heading = context
-        .out
-        .message_style
-        .paint(Meaning::Heading, format!("{what} has files that decide what ralph runs:"));
-    context.out.error(heading);
-    for line in show(&decisions, context.out.message_style) {
+    for line in with_heading(from.as_deref(), &decisions, context.out.message_style) {
         context.out.error(line);
     }
     match ask("Trust them from now on?", context)? {
@@ -198,8 +201,13 @@ fn refusal(decisions: &[Decision], from: Option<&str>, context: &Context<'_>) ->
         .hint("in a script: ralph trust --yes, the option --trust, or RALPH_TRUST=1")
 }
 
+/// Whether there is a terminal to ask at.
+pub(crate) fn may_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
 /// Asks a yes-or-no question at the terminal.
-pub(crate) fn ask(question: &str, context: &mut Context<'_>) -> Result<bool, CliError> {
+pub(crate) fn ask(question: &str, context: &mut Context<'_>) -> Result<bool> {
     context.out.prompt(&format!("{question} [y/N] "));
     let typed = asking::line()?;
     if !matches!(typed, Typed::Line(_)) {

@@ -126,6 +126,12 @@ pub enum RetryLimit {
     Unlimited,
 }
 
+impl Default for RetryLimit {
+    fn default() -> Self {
+        Self::AtMost(3)
+    }
+}
+
 /// The status after a failed attempt of a task that had used `retry_count` retries before.
 pub fn after_failure(retry_count: u32, limit: RetryLimit, final_: bool) -> Status {
     match limit {

@@ -11,13 +11,13 @@ pub trait Reporter {
     fn event(&mut self, event: &RunEvent);
 
     /// An event of the agent in a slot while it works. It is not in the journal and comes only once.
-    fn agent(&mut self, slot: SlotId, event: &AgentEvent);
+    fn agent(&mut self, _slot: SlotId, _event: &AgentEvent) {}
 
     /// The time, about once a second.
-    fn tick(&mut self, now: Timestamp);
+    fn tick(&mut self, _now: Timestamp) {}
 
     /// Nothing more comes.
-    fn finish(&mut self);
+    fn finish(&mut self) {}
 }
 
 impl<R: Reporter + ?Sized> Reporter for Box<R> {

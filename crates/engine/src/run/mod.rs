@@ -33,7 +33,6 @@
 //! | [`journal`] | `events.jsonl` |
 //! | [`run_files`] | the folder and the lock of a run |
 
-
 mod activity;
 mod checks;
 mod clean;

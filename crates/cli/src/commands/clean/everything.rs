@@ -18,7 +18,7 @@ use ralph_engine::worktrees::inventory::{self, OwnRef};
 use super::super::init::{self, Undo};
 use super::{Cleaned, shown};
 use crate::config::key;
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::launch;
 use crate::wiring::Context;
 
@@ -26,11 +26,8 @@ use crate::wiring::Context;
 const STATE: [&str; 8] =
     ["logs", "plans", "worktrees", "box", "cache", "progress.db", "state.toml", "run.lock"];
 
-/// Something that ralph has created.
 pub(super) struct CleanCandidate {
-    /// Its name in the output.
     name: String,
-    /// Its size on disk.
     bytes: Option<u64>,
     /// The work that would be lost with it.
     loses: Option<String>,
@@ -39,7 +36,6 @@ pub(super) struct CleanCandidate {
     how: How,
 }
 
-/// How ralph removes it.
 enum How {
     Worktree(BranchName),
     Branch(BranchName),
@@ -62,7 +58,6 @@ impl CleanCandidate {
         Self { bytes, ..Self::new(name, How::Path(path)) }
     }
 
-    /// The line about it in a dry run.
     pub(super) fn line(&self, everything: bool) -> Cleaned {
         let did = match (&self.stays, everything) {
             (Some(_), _) => "stays",
@@ -75,10 +70,7 @@ impl CleanCandidate {
 }
 
 /// Everything that exists, in the order in which ralph removes it.
-pub(super) fn find(
-    project: &Project,
-    context: &mut Context<'_>,
-) -> Result<Vec<CleanCandidate>, CliError> {
+pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<CleanCandidate>> {
     let config = context.config()?;
     let worktree_folder = context.worktree_folder(project)?;
     let logs = project.resolve(config.get(key::LOGS_DIR));
@@ -195,7 +187,6 @@ fn written_by_you(project: &Project) -> Vec<CleanCandidate> {
     full.collect()
 }
 
-/// Everything that would be lost, a sentence each.
 pub(super) fn losses(found: &[CleanCandidate]) -> Vec<String> {
     let lost = found.iter().filter(|one| one.stays.is_none());
     lost.filter_map(|one| Some(format!("{}: {}", one.name, one.loses.as_ref()?))).collect()
@@ -206,7 +197,7 @@ pub(super) fn remove(
     project: &Project,
     found: Vec<CleanCandidate>,
     context: &mut Context<'_>,
-) -> Result<Vec<Cleaned>, CliError> {
+) -> Result<Vec<Cleaned>> {
     let folder = context.worktree_folder(project)?;
     let worktrees = Worktrees::new(project, &folder);
     let mut done = Vec::new();
@@ -271,7 +262,6 @@ fn remove_empty_folders(project: &Project) {
     }
 }
 
-/// What the task database knows, if it exists.
 struct Tasks {
     store: Option<SqliteStore>,
     /// How many are not done.

@@ -2,10 +2,11 @@
 
 mod everything;
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ralph_core::amounts::count;
 use ralph_engine::project::{Project, sweep_halves};
 use ralph_engine::run::run_files::{LockError, WorktreeLock};
 use ralph_engine::worktrees::{Ours, Worktrees};
@@ -13,9 +14,9 @@ use ralph_ui::style::Meaning;
 use serde::Serialize;
 
 use super::init::{UNTOUCHED_GO, is_as_written};
-use crate::error::{CliError, Done, quoted};
+use crate::error::{CliError, Done, Result, quoted};
 use crate::launch;
-use crate::trust::ask;
+use crate::trust::{ask, may_ask};
 use crate::wiring::{Context, out_of_reach};
 
 /// Remove ralph's files: the state of the last run, unchanged prompts, worktrees, or everything
@@ -50,25 +51,20 @@ pub(crate) struct CleanArgs {
     json: bool,
 }
 
-/// An item, and what ralph did with it.
 #[derive(Debug, Serialize)]
 struct Cleaned {
     path: String,
     /// `removed`, `kept`, `would remove`; `ralph made` and `stays` if it is only listed.
     did: &'static str,
-    /// Why it was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// The command to type about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
     /// Where ralph saved its uncommitted work, or that it would save some.
     #[serde(skip_serializing_if = "Option::is_none")]
     saved: Option<String>,
-    /// A further note.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// Its size on disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
 }
@@ -95,17 +91,17 @@ pub(crate) fn cmd_clean(args: &CleanArgs, context: &mut Context<'_>) -> Done {
     }
     let project = context.project()?;
     project.check_ours()?;
-    let mut done = Vec::new();
     let _locks = no_run(&project, args.worktrees || args.everything, args.dry_run)?;
     if args.everything {
         return clean_everything(&project, args, context);
     }
-    clean_state(&project, args.dry_run, context, &mut done)?;
+    let mut done: Vec<Cleaned> =
+        clean_state(&project, args.dry_run, context)?.into_iter().collect();
     if args.worktrees {
-        clean_worktrees(&project, args.dry_run, context, &mut done)?;
+        done.extend(clean_worktrees(&project, args.dry_run, context)?);
     }
     if args.all {
-        clean_files(&project, args.dry_run, &mut done)?;
+        done.extend(clean_files(&project, args.dry_run)?);
     }
     if args.dry_run && !args.all && !args.worktrees {
         let found = everything::find(&project, context)?;
@@ -134,7 +130,7 @@ fn clean_everything(project: &Project, args: &CleanArgs, context: &mut Context<'
         for loss in &losses {
             context.out.note(format!("would be lost: {}", ralph_core::text::printable_line(loss)));
         }
-        let asks = io::stdin().is_terminal() && io::stderr().is_terminal() && !args.json;
+        let asks = may_ask() && !args.json;
         if !asks || !ask("Remove it all?", context)? {
             return Err(CliError::failed("nothing was removed: this work exists nowhere else")
                 .hint("restore saved work first: ralph recover")
@@ -151,13 +147,13 @@ fn end(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
     match kept {
         0 => Ok(()),
         1 => Err(CliError::failed("1 item was kept; the rest was removed")),
-        n => Err(CliError::failed(format!("{n} items were kept; the rest was removed"))),
+        n => Err(failed!("{n} items were kept; the rest was removed")),
     }
 }
 
 /// Locks the worktrees, so that no run is active here and none can start meanwhile. A run in the main worktree also
 /// uses the others.
-fn no_run(project: &Project, everywhere: bool, dry: bool) -> Result<Vec<WorktreeLock>, CliError> {
+fn no_run(project: &Project, everywhere: bool, dry: bool) -> Result<Vec<WorktreeLock>> {
     let mut folders = vec![project.worktree.join(".ralph")];
     if everywhere && project.root != project.worktree {
         folders.push(project.ralph_dir());
@@ -178,16 +174,10 @@ fn no_run(project: &Project, everywhere: bool, dry: bool) -> Result<Vec<Worktree
 }
 
 fn busy(pid: &str) -> CliError {
-    CliError::failed(format!("a run is active (pid {pid}); nothing was removed"))
-        .hint("stop it first: ralph cancel")
+    failed!("a run is active (pid {pid}); nothing was removed").hint("stop it first: ralph cancel")
 }
 
-fn clean_state(
-    project: &Project,
-    dry: bool,
-    context: &Context<'_>,
-    done: &mut Vec<Cleaned>,
-) -> Done {
+fn clean_state(project: &Project, dry: bool, context: &Context<'_>) -> Result<Option<Cleaned>> {
     for mode in ["build", "plan"] {
         // The next run starts over. The output names only the readable copy.
         let record = launch::run_record(context, project, mode);
@@ -197,31 +187,27 @@ fn clean_state(
     }
     let path = project.worktree.join(".ralph").join("state.toml");
     if path.symlink_metadata().is_err() {
-        return Ok(());
+        return Ok(None);
     }
     if !dry {
         remove_file(&path)?;
         sweep_halves(&path)?;
     }
-    done.push(Cleaned::removed(".ralph/state.toml".to_owned(), dry));
-    Ok(())
+    Ok(Some(Cleaned::removed(".ralph/state.toml".to_owned(), dry)))
 }
 
 fn clean_worktrees(
     project: &Project,
     dry: bool,
     context: &mut Context<'_>,
-    done: &mut Vec<Cleaned>,
-) -> Done {
-    let folder = context.worktree_folder(project)?;
-    let worktrees = Worktrees::new(project, &folder);
-    for ours in worktrees.ours()? {
-        done.push(clean_worktree(project, &worktrees, &ours, dry));
-    }
+) -> Result<Vec<Cleaned>> {
+    let worktrees = Worktrees::new(project, &context.worktree_folder(project)?);
+    let all = worktrees.ours()?;
+    let done = all.iter().map(|ours| clean_worktree(project, &worktrees, ours, dry)).collect();
     if !dry {
         worktrees.sweep_locks();
     }
-    Ok(())
+    Ok(done)
 }
 
 fn clean_worktree(project: &Project, worktrees: &Worktrees, ours: &Ours, dry: bool) -> Cleaned {
@@ -250,8 +236,9 @@ fn clean_worktree(project: &Project, worktrees: &Worktrees, ours: &Ours, dry: bo
                 format!("the git directory of its last session is kept in {}", aside.display())
             });
             let hint = saved.as_ref().map(|wip| format!("ralph recover {}", wip.task));
-            let saved =
-                saved.map(|wip| format!("saved {} in {}", files(wip.files.len()), wip.saved.name));
+            let saved = saved.map(|wip| {
+                format!("saved {} in {}", count(wip.files.len() as u64, "file"), wip.saved.name)
+            });
             Cleaned { saved, hint, note, ..Cleaned::removed(path, false) }
         }
         Err(error) => Cleaned::kept(path, &error.into()),
@@ -259,8 +246,8 @@ fn clean_worktree(project: &Project, worktrees: &Worktrees, ours: &Ours, dry: bo
 }
 
 /// Removes files that are unchanged since `ralph init`, then the folders that are empty without them.
-fn clean_files(project: &Project, dry: bool, done: &mut Vec<Cleaned>) -> Done {
-    let mut gone: Vec<PathBuf> = Vec::new();
+fn clean_files(project: &Project, dry: bool) -> Result<Vec<Cleaned>> {
+    let (mut done, mut gone): (Vec<Cleaned>, Vec<PathBuf>) = (vec![], vec![]);
     for path in UNTOUCHED_GO.into_iter().filter(|path| is_as_written(project, path)) {
         let real = project.worktree.join(path);
         if !dry {
@@ -282,7 +269,7 @@ fn clean_files(project: &Project, dry: bool, done: &mut Vec<Cleaned>) -> Done {
         done.push(Cleaned::removed(shown(project, &folder) + "/", dry));
         gone.push(folder);
     }
-    Ok(())
+    Ok(done)
 }
 
 /// The folders that `ralph init` and runs create, inner ones first.
@@ -294,8 +281,7 @@ fn our_folders(project: &Project) -> Vec<PathBuf> {
 }
 
 fn remove_file(path: &Path) -> Done {
-    std::fs::remove_file(path)
-        .map_err(|error| CliError::failed(format!("{} cannot be removed: {error}", path.display())))
+    std::fs::remove_file(path).map_err(|error| CliError::file(path, "removed", error))
 }
 
 fn print_result(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
@@ -329,15 +315,10 @@ fn shown(project: &Project, path: &Path) -> String {
     path.strip_prefix(&project.worktree).unwrap_or(path).display().to_string()
 }
 
-/// A number of bytes with its unit.
 fn size(bytes: u64) -> String {
     let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     match units.into_iter().find(|(unit, _)| bytes >= *unit) {
         Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
         None => format!("{bytes} B"),
     }
-}
-
-fn files(count: usize) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }

@@ -1,7 +1,6 @@
 //! Finds the values that an argument can have here. Reads only, and never waits.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
 
 use clap_complete::CompletionCandidate;
 use ralph_core::plan::FORMATS;
@@ -29,18 +28,13 @@ pub(super) const PATHS: [&str; 2] = [":files", ":folders"];
 /// A value and its description.
 type Found = (String, String);
 
-/// Finds values for one command line.
 #[derive(Debug)]
 pub(super) struct Finder {
-    environment: Environment,
-    words: Vec<OsString>,
+    pub(super) environment: Environment,
+    pub(super) words: Vec<OsString>,
 }
 
 impl Finder {
-    pub(super) fn new(environment: &Environment, words: Vec<OsString>) -> Self {
-        Self { environment: environment.clone(), words }
-    }
-
     /// The values that begin with what was typed.
     pub(super) fn find(&self, values: Values, typed: &OsStr) -> Vec<CompletionCandidate> {
         // The engine also asks where the user types an option, and no value begins with a dash.
@@ -54,8 +48,9 @@ impl Finder {
         };
         let (before, typed) = typed.split_at(last);
         let found = self.all(values, typed).unwrap_or_default();
-        let found =
-            found.into_iter().filter(|(value, _)| value.starts_with(typed) || is_path(value));
+        let found = found
+            .into_iter()
+            .filter(|(value, _)| value.starts_with(typed) || PATHS.contains(&value.as_str()));
         found
             .take(MOST)
             .enumerate()
@@ -118,19 +113,14 @@ impl Finder {
         })
     }
 
-    /// Does something with the repository and the options of the command line.
     fn with<R>(&self, work: impl FnOnce(&Context<'_>) -> Option<R>) -> Option<R> {
-        let mut global = global_of(&self.words)?;
-        global.directory = global.directory.map(|path| self.without_tilde(&path));
-        work(&Context::new(&self.environment, &global))
-    }
-
-    /// A path as the shell would pass it.
-    fn without_tilde(&self, path: &Path) -> std::path::PathBuf {
-        match (path.strip_prefix("~"), &self.environment.home) {
+        let (mut global, home) = (global_of(&self.words)?, &self.environment.home);
+        // As the shell would pass it.
+        global.directory = global.directory.map(|path| match (path.strip_prefix("~"), home) {
             (Ok(rest), Some(home)) => home.join(rest),
-            _ => path.to_owned(),
-        }
+            _ => path,
+        });
+        work(&Context::new(&self.environment, &global))
     }
 
     fn store(&self) -> Option<SqliteStore> {
@@ -156,10 +146,6 @@ impl Finder {
             })
             .collect()
     }
-}
-
-fn is_path(value: &str) -> bool {
-    PATHS.contains(&value)
 }
 
 fn plain(value: impl ToString) -> Found {

@@ -7,39 +7,28 @@ use clap::{Arg, ValueHint};
 pub(super) enum Values {
     /// Tasks that are neither done nor failed.
     OpenTasks,
-    /// Every task.
     Tasks,
     /// The same, several of them with commas between them.
     TaskList,
-    /// Features.
     Features,
     /// A feature or an open task.
     Targets,
-    /// Agents that have registered.
     Agents,
     /// Questions without an answer, and their tasks.
     Questions,
-    /// Tasks with saved unfinished work.
     SavedWork,
     /// Runs with a journal, the newest first.
     Runs,
-    /// Keys of settings.
     Keys,
-    /// `KEY=VALUE`.
     Pairs,
     /// Values of the setting that the word before names.
     NamedSetting,
     /// Values of this setting.
     Setting(&'static str),
-    /// Statuses of tasks.
     Statuses,
-    /// Plan formats.
     Formats,
-    /// Commands of ralph.
     Commands,
-    /// Files, which the shell completes.
     Files,
-    /// Folders, which the shell completes.
     Folders,
     /// Anything: text, a number, a new name.
     Anything,

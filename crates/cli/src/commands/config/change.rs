@@ -10,9 +10,9 @@ use ralph_engine::untrusted;
 
 use crate::commands::editor::Editor;
 use crate::config::{self, Config, Loaded, Origin, Reach, Setting, View};
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::launch;
-use crate::wiring::{Context, config_error};
+use crate::wiring::Context;
 
 /// Which file to change.
 #[derive(Debug, Clone, Copy, Args)]
@@ -25,7 +25,6 @@ pub(super) struct WhichFile {
     project: bool,
 }
 
-/// A config file that is changed, and its text so far.
 struct ConfigFile {
     path: PathBuf,
     /// The path as ralph shows it.
@@ -35,10 +34,9 @@ struct ConfigFile {
 }
 
 pub(super) fn get(key: &str, origin: bool, json: bool, context: &mut Context<'_>) -> Done {
-    let (key, _) = known(key)?;
+    let (key, _) = config::known(key)?;
     let config = context.config()?;
-    let project = Project::find(&context.folder()).ok();
-    let preset = launch::preset_here(&config, project.as_ref());
+    let preset = launch::preset_here(&config, &context.folder());
     let entry = config.entry_with(key.to_owned().into(), preset);
     if json {
         return Ok(context.out.json(&config::entry_json(&entry))?);
@@ -55,10 +53,10 @@ pub(super) fn get(key: &str, origin: bool, json: bool, context: &mut Context<'_>
 }
 
 pub(super) fn set(key: &str, value: &str, which: WhichFile, context: &mut Context<'_>) -> Done {
-    let (key, setting) = known(key)?;
+    let (key, setting) = config::known(key)?;
     let file = ConfigFile::of(Some((key, setting)), which, context)?;
     let (text, shown) =
-        config::set(&file.text, key, value).map_err(|error| file.refused(&error, context))?;
+        config::set(&file.text, key, value).map_err(|error| file.refused(error, context))?;
     if text != file.text {
         file.check(&text, context)?;
         file.write(&text)?;
@@ -68,11 +66,11 @@ pub(super) fn set(key: &str, value: &str, which: WhichFile, context: &mut Contex
 }
 
 pub(super) fn unset(key: &str, which: WhichFile, context: &mut Context<'_>) -> Done {
-    let (key, setting) = known(key)?;
+    let (key, setting) = config::known(key)?;
     let file = ConfigFile::of(Some((key, setting)), which, context)?;
     let path = file.shown.display().to_string();
     let Some(text) =
-        config::unset(&file.text, key).map_err(|error| file.refused(&error, context))?
+        config::unset(&file.text, key).map_err(|error| file.refused(error, context))?
     else {
         context.out.note(format!("Nothing to do: {path} does not set {key}"));
         return file.report_elsewhere(key, context);
@@ -93,17 +91,11 @@ pub(super) fn edit(which: WhichFile, context: &mut Context<'_>) -> Done {
     let file = ConfigFile::of(None, which, context)?;
     let again = format!("fix it: ralph config edit --{}", file.owner());
     let loaded =
-        file.load(&file.text, context).map_err(|error| config_error(&error).hint(again))?;
+        file.load(&file.text, context).map_err(|error| CliError::from(error).hint(again))?;
     for warning in &loaded.warnings {
         context.out.warning(warning);
     }
-    context.out.note(format!("{} is valid", file.shown.display()));
-    Ok(())
-}
-
-/// A setting by its key.
-fn known(key: &str) -> Result<(&str, &'static Setting), CliError> {
-    config::known(key).map_err(|error| config_error(&error))
+    context.out.conclude(format!("{} is valid", file.shown.display()))
 }
 
 impl ConfigFile {
@@ -113,7 +105,7 @@ impl ConfigFile {
         setting: Option<(&str, &Setting)>,
         which: WhichFile,
         context: &Context<'_>,
-    ) -> Result<Self, CliError> {
+    ) -> Result<Self> {
         if context.is_inside() {
             return Err(CliError::failed("sessions and gates cannot change settings")
                 .hint("type this in another terminal"));
@@ -122,9 +114,9 @@ impl ConfigFile {
             .is_some_and(|(_, setting)| matches!(setting.reach, Reach::UserOnly | Reach::Program));
         if which.project && user_only {
             let key = setting.map_or("", |(key, _)| key);
-            return Err(CliError::failed(format!(
+            return Err(failed!(
                 "`{key}` can only be set in your own config file, not in ralph.toml"
-            ))
+            )
             .hint("omit --project"));
         }
         let project = Project::find(&context.folder());
@@ -135,7 +127,7 @@ impl ConfigFile {
         }
     }
 
-    fn of_user(context: &Context<'_>) -> Result<Self, CliError> {
+    fn of_user(context: &Context<'_>) -> Result<Self> {
         let none =
             || CliError::failed("ralph does not know where your config file is").hint("set HOME");
         let path = context.environment.user_config.clone().ok_or_else(none)?;
@@ -145,7 +137,7 @@ impl ConfigFile {
     }
 
     /// `ralph.toml`, or the file that `--config` names instead.
-    fn of_project(project: &Project, context: &Context<'_>) -> Result<Self, CliError> {
+    fn of_project(project: &Project, context: &Context<'_>) -> Result<Self> {
         let root = &project.worktree;
         let (path, shown) = match &context.global.config {
             Some(path) => (path.clone(), path.clone()),
@@ -163,15 +155,14 @@ impl ConfigFile {
 
     /// The error for a value or a file that does not allow the change. A file that ralph cannot read is shown with the
     /// line.
-    fn refused(&self, error: &config::ConfigError, context: &Context<'_>) -> CliError {
+    fn refused(&self, error: config::ConfigError, context: &Context<'_>) -> CliError {
         if error.is_usage() {
-            return config_error(error);
+            return error.into();
         }
         let edit = format!("change the file yourself: ralph config edit --{}", self.owner());
         match self.load(&self.text, context) {
-            Err(error) => config_error(&error).hint(edit),
-            Ok(_) => CliError::failed(format!("{}: {}", self.shown.display(), error.message()))
-                .hint(edit),
+            Err(error) => CliError::from(error).hint(edit),
+            Ok(_) => failed!("{}: {}", self.shown.display(), error.message()).hint(edit),
         }
     }
 
@@ -191,7 +182,7 @@ impl ConfigFile {
 
     /// Refuses a text that ralph could not read, or of which it would ignore more than before.
     fn check(&self, text: &str, context: &Context<'_>) -> Done {
-        let after = self.load(text, context).map_err(|error| config_error(&error))?;
+        let after = self.load(text, context)?;
         let Ok(before) = self.load(&self.text, context) else { return Ok(()) };
         let is_new = |message: &String| before.warnings.iter().all(|old| old.message != *message);
         match after.warnings.into_iter().map(|warning| warning.message).find(is_new) {
@@ -205,12 +196,9 @@ impl ConfigFile {
             true => write_through(&self.path, text, 0o600),
             false => write_atomically(&self.path, text),
         };
-        written.map_err(|error| {
-            CliError::failed(format!("{} cannot be written: {error}", self.shown.display()))
-        })
+        written.map_err(|error| CliError::file(&self.shown, "written", error))
     }
 
-    /// Warns if another place overrides what the file now says.
     fn report_override(&self, key: &str, context: &mut Context<'_>) -> Done {
         let config = context.config()?;
         let entry = config.entries().find(|entry| entry.key == key);
@@ -227,7 +215,6 @@ impl ConfigFile {
         Ok(())
     }
 
-    /// Says if another place sets what the file does not.
     fn report_elsewhere(&self, key: &str, context: &mut Context<'_>) -> Done {
         let config = context.config()?;
         let entry = config.entries().find(|entry| entry.key == key);
@@ -238,9 +225,8 @@ impl ConfigFile {
     }
 }
 
-fn text_of(path: &Path, read: std::io::Result<Vec<u8>>) -> Result<String, CliError> {
-    let failed =
-        |why: String| CliError::failed(format!("{} cannot be read: {why}", path.display()));
+fn text_of(path: &Path, read: std::io::Result<Vec<u8>>) -> Result<String> {
+    let failed = |why: String| CliError::file(path, "read", why);
     match read {
         Ok(bytes) => String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8 text".into())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),

@@ -64,9 +64,9 @@ impl Demo<'_, '_> {
             "This is a throw-away repository with two gates: a test, and a check that the README \
              mentions every option. There are three tasks, each waiting for the one before:",
         )?;
-        for task in story::TASKS {
-            let mut call = vec!["task", "add", task.title, "--id", task.id];
-            if let Some(dep) = task.after {
+        for (id, title, after) in story::TASKS {
+            let mut call = vec!["task", "add", title, "--id", id];
+            if let Some(dep) = after {
                 call.extend(["--deps", dep]);
             }
             self.run(&call)?;
@@ -96,11 +96,12 @@ impl Demo<'_, '_> {
         proof::check(self.repo)
     }
 
-    /// Prints a heading and a paragraph.
     fn say(&mut self, heading: &str, text: &str) -> Done {
         let style = self.context.out.style;
         self.context.out.line(format!("\n{}", style.paint(Meaning::Heading, heading)))?;
-        for line in paragraph(0, None, text, TextStyle { width: Some(wide(style)), ..style }) {
+        // Prose is not wider, even on wider terminals.
+        let width = Some(style.width.unwrap_or(80).min(80));
+        for line in paragraph(0, None, text, TextStyle { width, ..style }) {
             self.context.out.line(line)?;
         }
         Ok(self.context.out.line("")?)
@@ -108,15 +109,13 @@ impl Demo<'_, '_> {
 
     /// Prints a command as it would be typed.
     fn typed(&mut self, program: &str, arguments: &[&str]) -> Done {
-        let style = self.context.out.style;
         let words: Vec<String> = arguments.iter().map(|word| shell_word(word)).collect();
         let line = TextLine::new().add(Meaning::Faint, "$ ");
         let line = line.add(Meaning::Name, format!("{program} {}", words.join(" ")));
-        self.context.out.line(line.show(style))?;
+        self.context.out.line(line.show(self.context.out.style))?;
         Ok(self.context.out.finish()?)
     }
 
-    /// Prints a command and runs it.
     fn run(&mut self, arguments: &[&str]) -> Done {
         self.typed("ralph", arguments)?;
         let color = |style: TextStyle| if style.color { "always" } else { "never" };
@@ -138,9 +137,7 @@ impl Demo<'_, '_> {
             Exit::Success => Ok(()),
             // The user stopped the demo, and the run has said so.
             Exit::Cancelled => Err(CliError::already_reported(Exit::Cancelled.code())),
-            exit => {
-                Err(CliError::failed(format!("the demo failed with exit code {}", exit.code())))
-            }
+            exit => Err(failed!("the demo failed with exit code {}", exit.code())),
         }
     }
 
@@ -171,12 +168,6 @@ impl Demo<'_, '_> {
     }
 }
 
-/// The maximum width of prose, even on wider terminals.
-fn wide(style: TextStyle) -> usize {
-    style.width.unwrap_or(80).min(80)
-}
-
-/// A word as it would be typed.
 fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@:,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

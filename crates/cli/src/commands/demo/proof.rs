@@ -23,15 +23,15 @@ const JUDGES: [&str; 3] = ["test", "docs", VERIFIER];
 pub(super) fn check(repo: &Path) -> Done {
     let store = SqliteStore::open_existing(&repo.join(".ralph/progress.db"))?;
     let mut store = store.ok_or_else(|| wrong("there is no task database"))?;
-    for planned in &TASKS {
-        let id = TaskId::new(planned.id).map_err(|error| wrong(error.to_string()))?;
+    for (planned, _, _) in TASKS {
+        let id = TaskId::new(planned).map_err(|error| wrong(error.to_string()))?;
         let task = store.get(&id)?;
         expect(task.status == Status::Done, || format!("{id} is {}", task.status))?;
         let evidence = store.evidence(&id)?;
         let judged = evidence.iter().filter(|found| JUDGES.contains(&found.judge.as_str()));
         let verdicts: Vec<Verdict> = judged.map(|found| found.verdict).collect();
         let green = [Verdict::Pass; JUDGES.len()];
-        let wanted = match planned.id {
+        let wanted = match planned {
             RED => [&[Verdict::Pass, Verdict::Fail], green.as_slice()].concat(),
             REFUTED => [&[Verdict::Pass, Verdict::Pass, Verdict::Fail], green.as_slice()].concat(),
             _ => green.to_vec(),
@@ -61,5 +61,5 @@ fn expect(good: bool, otherwise: impl FnOnce() -> String) -> Done {
 }
 
 fn wrong(what: impl Into<String>) -> CliError {
-    CliError::failed(format!("the demo failed: {}", what.into()))
+    failed!("the demo failed: {}", what.into())
 }

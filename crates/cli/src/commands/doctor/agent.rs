@@ -171,7 +171,6 @@ fn login(facts: &Facts, environment: &Environment) -> Check {
     Check::ok("login", format!("{}: {}", facts.name, found.join(", ")))
 }
 
-/// Checks the tools that the agent may use.
 pub(super) fn permissions(config: &Config) -> Check {
     let tools = config.get(key::AGENT_ALLOWED_TOOLS);
     let has = |tool: &str| tools.iter().any(|given| given.split('(').next() == Some(tool));

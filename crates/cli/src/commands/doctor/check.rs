@@ -6,11 +6,9 @@ use serde::Serialize;
 
 use crate::error::CliError;
 
-/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
-    /// It works.
     Ok,
     /// It works, but the user should know something about it.
     Warn,
@@ -18,7 +16,6 @@ pub(super) enum State {
     Fail,
 }
 
-/// One check and its result.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Check {
     name: String,
@@ -49,13 +46,11 @@ impl Check {
         Self::new(name, State::Fail, says)
     }
 
-    /// A failed check from an error with its hints.
     pub(super) fn error(name: impl Into<String>, error: &CliError) -> Self {
         let (message, excerpt, hints) = error.parts();
         hints.iter().fold(Self::fail(name, message).output(excerpt), Self::remedy)
     }
 
-    /// Adds a way to fix it.
     pub(super) fn remedy(mut self, what: impl AsRef<str>) -> Self {
         self.remedy.push(printable_line(what.as_ref()).into_owned());
         self
@@ -70,7 +65,6 @@ impl Check {
         self
     }
 
-    /// The check as lines for the terminal.
     pub(super) fn lines(&self, style: TextStyle) -> String {
         let (word, meaning) = match self.state {
             State::Ok => ("ok  ", Meaning::Good),

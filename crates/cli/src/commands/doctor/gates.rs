@@ -14,7 +14,6 @@ use crate::error::CliError;
 use crate::launch::{ActiveGate, Missing, active_gates, gate_trial, text_of};
 use crate::wiring::Context;
 
-/// The gates of this project, or a warning if there are none.
 pub(super) fn all(
     project: &Project,
     config: &Config,
@@ -44,7 +43,6 @@ pub(super) struct Stand {
 }
 
 impl Stand {
-    /// Ready for gates, or why not.
     pub(super) fn prepare(
         project: &Project,
         config: &Config,
@@ -78,15 +76,11 @@ impl Stand {
         let name = format!("gate {}", gate.name);
         let what = format!("{} ({})", gate.command, gate.from);
         let worktree: &Path = &self.trial.project.worktree;
-        match gate.missing(worktree, &self.trial.environment) {
-            Some(Missing::Program(program)) => {
-                let says = format!("gate command not found: {program}, for {what}");
-                return Some(
-                    Check::fail(name, says)
-                        .remedy(format!("install {program}, or fix the command")),
-                );
-            }
-            Some(Missing::File(_)) | None => {}
+        if let Some(Missing::Program(program)) = gate.missing(worktree, &self.trial.environment) {
+            let says = format!("gate command not found: {program}, for {what}");
+            return Some(
+                Check::fail(name, says).remedy(format!("install {program}, or fix the command")),
+            );
         }
         match self.trial.run(&gate.clone().spec()) {
             Ok(tried) if tried.interrupted => None,

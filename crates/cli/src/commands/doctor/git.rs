@@ -14,7 +14,6 @@ use crate::error::CliError;
 /// How long a key may take to sign.
 const SIGNING: Duration = Duration::from_secs(20);
 
-/// Whether there is a git that is new enough.
 pub(super) fn present() -> Check {
     match git::version() {
         Ok((output, Some(found))) if found >= git::FLOOR => Check::ok("git", output),
@@ -26,7 +25,6 @@ pub(super) fn present() -> Check {
     }
 }
 
-/// Which name and email commits get.
 pub(super) fn identity(folder: &Path) -> Check {
     const TELL: &str = "git config --global user.name \"Your Name\" && git config --global user.email you@example.org";
     // Without settings git makes up a name and an email.
@@ -73,7 +71,6 @@ fn without_time(ident: &str) -> &str {
     ident.rfind('>').map_or(ident, |end| &ident[..=end])
 }
 
-/// Whether ralph can work in the repository.
 pub(super) fn repository(project: &Project) -> Check {
     if let Err(error) = project.check_ours() {
         return Check::error("repository", &CliError::from(error));

@@ -64,20 +64,13 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
     };
     let sandboxed = sandbox::inspect(project, &config, report.context);
     report.add(git::repository(project))?;
-    let signed = git::signed(&project.worktree, &config, report.context.environment);
-    if let Some(check) = signed {
-        report.add(check)?;
-    }
+    report.add_all(git::signed(&project.worktree, &config, report.context.environment))?;
     report.add(state::disk(project))?;
     report.add(state::store(project, &config))?;
     report.add(permissions::inspect(project, &config))?;
-    for check in leftovers::inspect(project, &config) {
-        report.add(check)?;
-    }
+    report.add_all(leftovers::inspect(project, &config))?;
     let folder = report.context.worktree_folder(project)?;
-    for check in worktrees::inspect(project, &folder) {
-        report.add(check)?;
-    }
+    report.add_all(worktrees::inspect(project, &folder))?;
     report.add(state::installed(project))?;
     report.add(forge::inspect(project, &config, report.context, args.online))?;
     report.agents(&config)?;
@@ -142,27 +135,25 @@ struct Report<'a, 'c> {
 impl Report<'_, '_> {
     fn add(&mut self, check: Check) -> Done {
         if !self.json {
-            let style = self.context.out.style;
-            self.context.out.data(check.lines(style))?;
+            self.context.out.data(check.lines(self.context.out.style))?;
             self.context.out.finish()?;
         }
         self.checks.push(check);
         Ok(())
     }
 
+    fn add_all(&mut self, checks: impl IntoIterator<Item = Check>) -> Done {
+        checks.into_iter().try_for_each(|check| self.add(check))
+    }
+
     fn agents(&mut self, config: &Config) -> Done {
         let folder = self.context.folder();
         for name in agent::used(config) {
             let looked = agent::inspect(name, config, self.context.environment, &folder);
-            for check in looked.ok_or_else(interrupted)? {
-                self.add(check)?;
-            }
+            self.add_all(looked.ok_or_else(interrupted)?)?;
         }
         self.add(agent::permissions(config))?;
-        for check in notify::channels(config, self.context) {
-            self.add(check)?;
-        }
-        Ok(())
+        self.add_all(notify::channels(config, self.context))
     }
 
     fn end(self) -> Done {
@@ -176,7 +167,7 @@ impl Report<'_, '_> {
         match failed {
             0 => Ok(()),
             1 => Err(CliError::failed("1 check failed")),
-            more => Err(CliError::failed(format!("{more} checks failed"))),
+            more => Err(failed!("{more} checks failed")),
         }
     }
 }

@@ -15,13 +15,6 @@ const FILES: [&str; 2] = ["state.toml", "run.lock"];
 /// How many names the check lists.
 const TOLD: usize = 3;
 
-/// A file or folder that other users can access, and the mode that it should have.
-struct Open {
-    path: PathBuf,
-    mode: u32,
-}
-
-/// Whether other users can read or change ralph's files.
 pub(super) fn inspect(project: &Project, config: &Config) -> Check {
     let (open, foreign) = open(project, config);
     let shown =
@@ -33,7 +26,7 @@ pub(super) fn inspect(project: &Project, config: &Config) -> Check {
     if open.is_empty() {
         return Check::ok("files", "only you can read ralph's files");
     }
-    let names: Vec<String> = open.iter().take(TOLD).map(|open| shown(&open.path)).collect();
+    let names: Vec<String> = open.iter().take(TOLD).map(|(path, _)| shown(path)).collect();
     let more = open.len().saturating_sub(TOLD);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Check::warn("files", format!("open to other users: {}{more}", names.join(", ")))
@@ -43,15 +36,15 @@ pub(super) fn inspect(project: &Project, config: &Config) -> Check {
 /// Removes the access of other users. Returns what it did.
 pub(super) fn fix(project: &Project, config: &Config) -> Vec<String> {
     let (open, _) = open(project, config);
-    let close = |open: &Open| {
-        std::fs::set_permissions(&open.path, Permissions::from_mode(open.mode)).ok()?;
-        Some(format!("chmod {:o} {}", open.mode, open.path.display()))
+    let close = |(path, mode): &(PathBuf, u32)| {
+        std::fs::set_permissions(path, Permissions::from_mode(*mode)).ok()?;
+        Some(format!("chmod {mode:o} {}", path.display()))
     };
     open.iter().filter_map(close).collect()
 }
 
-/// The files that other users can access, and one that belongs to another user.
-fn open(project: &Project, config: &Config) -> (Vec<Open>, Vec<PathBuf>) {
+/// The files that other users can access, with the modes that they should have, and those of other users.
+fn open(project: &Project, config: &Config) -> (Vec<(PathBuf, u32)>, Vec<PathBuf>) {
     let store = project.resolve(config.get(key::STORE_PATH));
     let beside = |ending: &str| {
         let mut name = store.clone().into_os_string();
@@ -77,7 +70,7 @@ fn open(project: &Project, config: &Config) -> (Vec<Open>, Vec<PathBuf>) {
         if data.uid() != me {
             foreign.push(path);
         } else if mode & 0o077 != 0 {
-            found.push(Open { path, mode: mode & !0o077 });
+            found.push((path, mode & !0o077));
         }
     }
     // Others may read features and skills in it, but not write there.
@@ -86,7 +79,7 @@ fn open(project: &Project, config: &Config) -> (Vec<Open>, Vec<PathBuf>) {
         && data.uid() == me
         && data.mode() & 0o022 != 0
     {
-        found.push(Open { path: own, mode: data.mode() & 0o7755 });
+        found.push((own, data.mode() & 0o7755));
     }
     (found, foreign)
 }

@@ -36,7 +36,6 @@ fn choose(
     sandbox::choose(wanted, sandbox_config)
 }
 
-/// Which sandbox level sessions get.
 pub(super) fn inspect(project: &Project, config: &Config, context: &Context<'_>) -> Check {
     let wanted = launch::wanted_level(config);
     if wanted == Wanted::Exactly(Level::None) {

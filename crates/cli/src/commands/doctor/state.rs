@@ -10,7 +10,7 @@ use crate::commands::init::{Did, Mode, Proposal, install};
 use crate::config::{Config, key};
 use crate::error::CliError;
 use crate::launch::DISK_FLOOR;
-use crate::wiring::{Context, config_error};
+use crate::wiring::Context;
 
 const MIB: u64 = 1 << 20;
 /// Below this the check warns: a session can still start, but builds are large.
@@ -24,19 +24,10 @@ pub(super) fn settings(context: &Context<'_>) -> (Check, Config) {
         Ok(sources) => sources,
         Err(error) => return (Check::error("settings", &error), Config::default()),
     };
-    let names: Vec<String> = [&sources.user, &sources.repo]
-        .into_iter()
-        .flatten()
-        .map(|(path, _)| path.display().to_string())
-        .collect();
+    let says = sources.files();
     match Config::load(sources) {
-        Err(error) => (Check::error("settings", &config_error(&error)), Config::default()),
+        Err(error) => (Check::error("settings", &error.into()), Config::default()),
         Ok(loaded) => {
-            let says = if names.is_empty() {
-                "no config file: defaults".to_owned()
-            } else {
-                names.join(", ")
-            };
             let check = match loaded.warnings.as_slice() {
                 [] => Check::ok("settings", says),
                 warnings => {
@@ -50,7 +41,6 @@ pub(super) fn settings(context: &Context<'_>) -> (Check, Config) {
     }
 }
 
-/// How much disk space is free.
 pub(super) fn disk(project: &Project) -> Check {
     let free = match disk::free(&project.worktree) {
         Ok(free) => free,
@@ -69,7 +59,6 @@ pub(super) fn disk(project: &Project) -> Check {
     }
 }
 
-/// Whether the task database is ralph's and intact.
 pub(super) fn store(project: &Project, config: &Config) -> Check {
     let path = project.resolve(config.get(key::STORE_PATH));
     let counted = || match SqliteStore::open_existing(&path)? {
@@ -86,7 +75,6 @@ pub(super) fn store(project: &Project, config: &Config) -> Check {
     }
 }
 
-/// Whether the skills, the hooks and the other files of `ralph init` exist.
 pub(super) fn installed(project: &Project) -> Check {
     let steps = install(project, Mode::Look, &Proposal::default(), false);
     let refused: Vec<String> = steps

@@ -4,8 +4,6 @@
 //! At a terminal the user sees one conversation: a greeting, one question at a time, and one end with the cost of
 //! all runs. Without a terminal, and with `--ui json`, a call ends at the first open question.
 
-use std::io::{self, IsTerminal};
-
 use ralph_core::FeatureName;
 use ralph_core::agent::Usage;
 use ralph_core::run::{Outcome, StopReason};
@@ -22,21 +20,12 @@ use ralph_ui::units::brief_duration;
 
 use super::{Call, fallen_short, run};
 use crate::commands::flags::SessionArgs;
-use crate::commands::task::text_error;
-use crate::error::{CliError, Done, quoted};
+use crate::error::{CliError, Done, Result, quoted};
 use crate::exit_codes::Exit;
 use crate::launch::{self, DisplayKind, FeatureStep, FeatureWork};
+use crate::trust::may_ask;
 use crate::wiring::Context;
 
-/// The input of this call.
-pub(super) struct Given<'a> {
-    /// What the user wants; may be empty.
-    pub(super) idea: &'a str,
-    /// The answer to the open question.
-    pub(super) answer: Option<&'a str>,
-}
-
-/// What the sessions of this call used.
 #[derive(Debug, Default)]
 struct Totals {
     usage: Usage,
@@ -66,16 +55,15 @@ impl Totals {
 pub(super) fn hold(
     name: &FeatureName,
     files: &FeatureFiles,
-    given: &Given<'_>,
+    (idea, answer): (&str, Option<&str>),
     session: &SessionArgs,
     context: &mut Context<'_>,
 ) -> Done {
     let mut talk = load(files)?;
-    take_in(name, given, &mut talk)?;
+    take_in(name, idea, answer, &mut talk)?;
     let sessions = launch::sessions_for_texts(&context.config()?);
     let mut call = Call { sessions, ..Call::default() };
-    let typed = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if typed && launch::chosen_display(&context.config()?) == DisplayKind::Plain {
+    if may_ask() && launch::chosen_display(&context.config()?) == DisplayKind::Plain {
         call.conversation = Some(Conversation::default());
         greet(name, &talk, context);
     }
@@ -135,7 +123,6 @@ pub(super) fn hold(
     }
 }
 
-/// The first words of a conversation.
 fn greet(name: &FeatureName, talk: &Interview, context: &mut Context<'_>) {
     let style = context.out.message_style;
     let heading = style.paint(Meaning::Heading, format!("Interview about {name}"));
@@ -149,7 +136,6 @@ fn greet(name: &FeatureName, talk: &Interview, context: &mut Context<'_>) {
     context.out.note(format!("{heading}{begun}\n{how}"));
 }
 
-/// The last words of a conversation whose spec is written.
 fn finished(talk: &Interview, totals: &Totals, context: &mut Context<'_>) {
     let style = context.out.message_style;
     let (mark, words) = (style.paint(Meaning::Good, "✓"), totals.words(talk));
@@ -176,10 +162,10 @@ fn stopped(
     CliError::already_reported(exit.code())
 }
 
-pub(super) fn load(files: &FeatureFiles) -> Result<Interview, CliError> {
+pub(super) fn load(files: &FeatureFiles) -> Result<Interview> {
     let path = files.interview();
     Interview::load(&path).map_err(|error| {
-        CliError::failed(format!("{} cannot be read: {error}", path.display()))
+        CliError::file(&path, "read", error)
             .hint(format!("fix it, or restart the interview: rm {}", quoted(&path)))
     })
 }
@@ -189,37 +175,32 @@ fn save(talk: &Interview, files: &FeatureFiles) -> Done {
     if *talk == Interview::default() {
         return Ok(());
     }
-    talk.save(&path)
-        .map_err(|error| CliError::failed(format!("{} cannot be written: {error}", path.display())))
+    talk.save(&path).map_err(|error| CliError::file(&path, "written", error))
 }
 
-/// Records the idea and the answer of this call.
-fn take_in(name: &FeatureName, given: &Given<'_>, talk: &mut Interview) -> Done {
-    if !given.idea.trim().is_empty() {
-        talk.idea = text::long("idea", given.idea.trim()).map_err(text_error)?;
+fn take_in(name: &FeatureName, idea: &str, answer: Option<&str>, talk: &mut Interview) -> Done {
+    if !idea.trim().is_empty() {
+        talk.idea = text::long("idea", idea.trim())?;
     }
-    let Some(answer) = given.answer else { return Ok(()) };
+    let Some(answer) = answer else { return Ok(()) };
     if talk.open().is_none() {
-        return Err(CliError::new(
-            Exit::NotEligible,
-            format!("there is no open question about {name}"),
-        )
-        .hint(format!("start or continue: ralph feature create {name} --interview")));
+        return Err(refused!("there is no open question about {name}")
+            .hint(format!("start or continue: ralph feature create {name} --interview")));
     }
     talk.answer(&meant(answer)?);
     Ok(())
 }
 
 /// The answer; an empty one lets the agent decide.
-fn meant(answer: &str) -> Result<String, CliError> {
+fn meant(answer: &str) -> Result<String> {
     match answer.trim() {
         "" => Ok(DECIDE_YOURSELF.to_owned()),
-        answer => text::long("answer", answer).map_err(text_error),
+        answer => Ok(text::long("answer", answer)?),
     }
 }
 
 /// Asks the open question at the terminal; one of several at a time.
-fn ask(talk: &mut Interview, context: &mut Context<'_>) -> Result<Typed, CliError> {
+fn ask(talk: &mut Interview, context: &mut Context<'_>) -> Result<Typed> {
     talk.split_open();
     let (Some(number), Some(text)) = (talk.open(), talk.open_text()) else {
         return Ok(Typed::End);

@@ -13,16 +13,12 @@ mod tasks;
 mod texts;
 
 use clap::{Args, Subcommand};
-use ralph_core::FeatureName;
-use ralph_core::records::Feature;
 use ralph_core::run::{Outcome, StopReason};
-use ralph_core::task::Refusal;
-use ralph_engine::ports::Store;
 use ralph_ui::plain::Conversation;
 
 use super::flags::{LimitArgs, SessionArgs, of_limits};
 use crate::config::key;
-use crate::error::{CliError, Done, feature_name, with_store};
+use crate::error::{CliError, Done, Result, feature_name};
 use crate::exit_codes::Exit;
 use crate::launch::{self, FeatureWork, Mode, RunOptions, Target};
 use crate::wiring::Context;
@@ -75,46 +71,34 @@ enum FeatureCommand {
     },
 }
 
-pub(crate) fn cmd_feature(args: FeatureArgs, context: &mut Context<'_>) -> Done {
-    match args.command {
-        FeatureCommand::Create(args) => texts::cmd_create(&args, context),
-        FeatureCommand::Plan(args) => texts::cmd_plan(&args, context),
-        FeatureCommand::Build(args) => tasks::cmd_build(&args, context),
-        FeatureCommand::List { json } => query::list(json, context),
-        FeatureCommand::Show { name, json } => query::show(&feature_name(&name)?, json, context),
+pub(crate) fn cmd_feature(args: &FeatureArgs, context: &mut Context<'_>) -> Done {
+    match &args.command {
+        FeatureCommand::Create(args) => texts::cmd_create(args, context),
+        FeatureCommand::Plan(args) => texts::cmd_plan(args, context),
+        FeatureCommand::Build(args) => tasks::cmd_build(args, context),
+        FeatureCommand::List { json } => query::list(*json, context),
+        FeatureCommand::Show { name, json } => query::show(&feature_name(name)?, *json, context),
         FeatureCommand::Delete { name, confirm } => {
-            query::delete(&feature_name(&name)?, confirm, context)
+            query::delete(&feature_name(name)?, *confirm, context)
         }
     }
 }
 
-/// The feature with this name.
-fn known(name: &FeatureName, store: &mut dyn Store) -> Result<Feature, CliError> {
-    let found = store.features()?.into_iter().find(|feature| feature.name == *name);
-    found.ok_or_else(|| {
-        let unknown = Refusal::UnknownFeature { name: name.clone() };
-        with_store(unknown.into(), store)
-    })
-}
-
-/// What the runs of one call share.
 #[derive(Debug, Default)]
 struct Call {
     /// The sessions that remain; `None` means that the settings decide.
     sessions: Option<u32>,
     /// The cost of the earlier runs, in millionths of a dollar.
     spent: u64,
-    /// The conversation that the runs are a part of.
     conversation: Option<Conversation>,
 }
 
-/// Runs sessions for a feature.
 fn run(
     work: FeatureWork,
     call: &Call,
     session: &SessionArgs,
     context: &mut Context<'_>,
-) -> Result<Outcome, CliError> {
+) -> Result<Outcome> {
     let target = Target::Feature(work.name.clone());
     let conversation = call.conversation.clone();
     let mode = Mode::Feature(work);
@@ -141,7 +125,7 @@ fn run(
 fn fallen_short(outcome: &Outcome, what: &str, again: &str) -> CliError {
     match (&outcome.reason, outcome.reason.code(&outcome.left, false)) {
         (StopReason::Limit { .. }, _) | (_, 0) => {
-            CliError::failed(format!("{what} was not written")).hint(format!("try again: {again}"))
+            failed!("{what} was not written").hint(format!("try again: {again}"))
         }
         (_, code) => CliError::already_reported(code),
     }

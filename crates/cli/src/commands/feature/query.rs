@@ -2,15 +2,14 @@
 
 use ralph_core::FeatureName;
 use ralph_core::task::Counts;
-use ralph_engine::clock;
 use ralph_engine::features::{FeatureFiles, TextFault};
 use ralph_engine::ports::{Filter, Scope};
 use ralph_ui::columns::{Cell, table};
 use ralph_ui::style::Meaning;
 use ralph_ui::tasks;
 
-use super::{interview, known};
-use crate::error::{CliError, Done, with_store};
+use super::interview;
+use crate::error::{Done, Result, known_feature};
 use crate::wiring::Context;
 
 pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
@@ -28,8 +27,7 @@ pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
         return Ok(context.out.json(&list)?);
     }
     if rows.is_empty() {
-        context.out.note("no features yet; create one: ralph feature create NAME");
-        return Ok(());
+        return context.out.conclude("no features yet; create one: ralph feature create NAME");
     }
     let cells: Vec<Vec<Cell>> = rows
         .into_iter()
@@ -41,13 +39,12 @@ pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
             ]
         })
         .collect();
-    let style = context.out.style;
-    Ok(context.out.data(table(&["FEATURE", "ID", "TASKS"], 2, &cells, style))?)
+    Ok(context.out.data(table(&["FEATURE", "ID", "TASKS"], 2, &cells, context.out.style))?)
 }
 
 pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) -> Done {
     let mut store = context.reader()?;
-    let feature = known(name, &mut *store)?;
+    let feature = known_feature(name, &mut *store)?;
     let counts = store.counts(&Scope::Feature(name.clone()))?;
     let list = store.list(&Filter { feature: Some(name.clone()), ..Filter::default() })?;
     let project = context.project()?;
@@ -94,7 +91,6 @@ pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) ->
     Ok(())
 }
 
-/// What is wrong with a text, in a word.
 fn short(fault: &TextFault) -> &'static str {
     match fault {
         TextFault::Missing => "missing",
@@ -105,17 +101,12 @@ fn short(fault: &TextFault) -> &'static str {
     }
 }
 
-/// The agent's open question.
-fn open_question(files: &FeatureFiles) -> Result<Option<String>, CliError> {
+fn open_question(files: &FeatureFiles) -> Result<Option<String>> {
     Ok(interview::load(files)?.open_text().map(str::to_owned))
 }
 
 pub(super) fn delete(name: &FeatureName, confirm: bool, context: &mut Context<'_>) -> Done {
-    let by = context.actor()?;
-    let mut store = context.store()?;
-    let deleted = store.delete_feature(name, confirm, &by, clock::now());
-    let deleted = deleted.map_err(|error| with_store(error, &mut *store))?;
-    for id in deleted {
+    for id in context.change(|store, by, now| store.delete_feature(name, confirm, by, now))? {
         context.out.line(id)?;
     }
     let files = FeatureFiles::of(&context.project()?, name);

@@ -1,7 +1,6 @@
 //! `ralph feature build`: tasks that the agent proposes and the user approves.
 
 use std::collections::HashSet;
-use std::io::{self, IsTerminal};
 
 use clap::Args;
 use ralph_core::plan::Proposals;
@@ -15,12 +14,13 @@ use ralph_engine::features::FeatureFiles;
 use ralph_engine::ports::{Filter, Store, SyncReport};
 use ralph_ui::tasks;
 
-use super::{Call, fallen_short, known, run, texts};
+use super::{Call, fallen_short, run, texts};
 use crate::commands::flags::SessionArgs;
 use crate::commands::import::{at_line, print_sync_report};
-use crate::error::{CliError, Done, feature_name, with_store};
+use crate::error::{CliError, Done, Result, feature_name, known_feature, with_store};
 use crate::exit_codes::Exit;
 use crate::launch::{FeatureStep, FeatureWork};
+use crate::trust::may_ask;
 use crate::wiring::Context;
 
 /// Have the agent turn the plan of a feature into tasks
@@ -53,10 +53,10 @@ pub(super) struct BuildArgs {
 
 pub(super) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
     let name = feature_name(&args.name)?;
-    known(&name, &mut *context.reader()?)?;
+    known_feature(&name, &mut *context.reader()?)?;
     let files = FeatureFiles::of(&context.project()?, &name);
     if let (true, Some(option)) = (args.apply, args.session.first_given()) {
-        return Err(CliError::usage(format!("{option} is for a session, but --apply starts none")));
+        return Err(usage!("{option} is for a session, but --apply starts none"));
     }
     if !args.apply {
         let how = format!("ralph feature plan {name}");
@@ -71,7 +71,6 @@ pub(super) fn cmd_build(args: &BuildArgs, context: &mut Context<'_>) -> Done {
     settle(&name, &files, args, context)
 }
 
-/// What to do with the proposals.
 enum Answer {
     /// Apply them, and delete the tasks that they leave out.
     All,
@@ -81,7 +80,6 @@ enum Answer {
     Later,
 }
 
-/// Shows the proposals, and applies them if allowed.
 fn settle(
     name: &FeatureName,
     files: &FeatureFiles,
@@ -96,9 +94,8 @@ fn settle(
     let plan = proposals.plan();
     let seen = store.dry_run(&plan, &gone, &by, clock::now());
     let (report, planned) = seen.map_err(|error| with_store(error, &mut *store))?;
-    let style = context.out.style;
     context.out.note("");
-    context.out.data(tasks::tree(&planned, style))?;
+    context.out.data(tasks::tree(&planned, context.out.style))?;
     for task in &left_out {
         let title = printable_line(task.title.as_str());
         context.out.line(format!("no longer proposed: {}  {}  {title}", task.id, task.shown()))?;
@@ -108,8 +105,9 @@ fn settle(
         Answer::All => gone,
         Answer::Additions => vec![],
         Answer::Later => {
-            context.out.note(format!("nothing was applied; to apply them later: {later}"));
-            return Ok(());
+            return context
+                .out
+                .conclude(format!("nothing was applied; to apply them later: {later}"));
         }
     };
     let report = store.replace(&plan, &gone, &by, clock::now());
@@ -124,24 +122,21 @@ fn settle(
             left_out.iter().map(|task| task.id.as_str()).collect::<Vec<_>>().join(" ")
         ));
     }
-    context.out.note(format!("next: ralph run {name}"));
-    Ok(())
+    context.out.conclude(format!("next: ralph run {name}"))
 }
 
-/// The proposals that are on disk.
-fn kept(name: &FeatureName, files: &FeatureFiles) -> Result<Proposals, CliError> {
+fn kept(name: &FeatureName, files: &FeatureFiles) -> Result<Proposals> {
     let path = files.proposed();
-    let text = FeatureFiles::read(&path)
-        .map_err(|error| CliError::failed(format!("{} cannot be read: {error}", path.display())))?;
+    let text = FeatureFiles::read(&path).map_err(|error| CliError::file(&path, "read", error))?;
     let Some(text) = text else {
-        return Err(CliError::new(Exit::NotEligible, format!("no tasks are proposed for {name}"))
+        return Err(refused!("no tasks are proposed for {name}")
             .hint(format!("have the agent propose them: ralph feature build {name}")));
     };
     Proposals::from_lines(name.clone(), &text).map_err(|error| at_line(&path, &text, &error))
 }
 
 /// The unfinished tasks of the feature that are neither proposed nor needed by a proposed task.
-fn left_out(proposals: &Proposals, store: &mut dyn Store) -> Result<Vec<Task>, CliError> {
+fn left_out(proposals: &Proposals, store: &mut dyn Store) -> Result<Vec<Task>> {
     let feature = Some(proposals.feature.clone());
     let tasks = store.list(&Filter { feature, ..Filter::default() })?;
     let mut needed: HashSet<TaskId> = proposals.needed().cloned().collect();
@@ -177,18 +172,14 @@ fn left_out(proposals: &Proposals, store: &mut dyn Store) -> Result<Vec<Task>, C
 }
 
 /// Whether to apply them: by option, by the user's answer, or because there is no terminal to ask at.
-fn agreed(
-    args: &BuildArgs,
-    report: &SyncReport,
-    context: &mut Context<'_>,
-) -> Result<Answer, CliError> {
+fn agreed(args: &BuildArgs, report: &SyncReport, context: &mut Context<'_>) -> Result<Answer> {
     if args.yes {
         return Ok(Answer::All);
     }
     if args.no_apply {
         return Ok(Answer::Later);
     }
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+    if !may_ask() {
         return Ok(Answer::Additions);
     }
     context.out.finish()?;

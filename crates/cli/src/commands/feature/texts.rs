@@ -8,11 +8,10 @@ use ralph_core::run::StopReason;
 use ralph_engine::clock;
 use ralph_engine::features::{FeatureFiles, TextFault};
 
-use super::{Call, fallen_short, interview, known, run};
+use super::{Call, fallen_short, interview, run};
 use crate::commands::editor::Editor;
 use crate::commands::flags::SessionArgs;
-use crate::error::{CliError, Done, feature_name, quoted, with_store};
-use crate::exit_codes::Exit;
+use crate::error::{CliError, Done, Result, feature_name, known_feature, quoted, with_store};
 use crate::launch::{FeatureStep, FeatureWork};
 use crate::wiring::Context;
 
@@ -55,48 +54,37 @@ pub(super) fn cmd_create(args: &CreateArgs, context: &mut Context<'_>) -> Done {
     let files = make(&name, again, context)?;
     if let Some(editor) = editor {
         open(&editor, &files.spec(), &FeatureFiles::spec_template(&name), context)?;
-        context.out.note(format!("next: ralph feature plan {name}"));
-        return Ok(());
+        return context.out.conclude(format!("next: ralph feature plan {name}"));
     }
     if by_agent {
         refuse_unreadable(&files.spec(), &FeatureFiles::spec_template(&name))?;
-        let given = interview::Given {
-            idea: args.interview.as_deref().unwrap_or_default(),
-            answer: args.answer.as_deref(),
-        };
-        interview::hold(&name, &files, &given, &args.session, context)?;
+        let given = (args.interview.as_deref().unwrap_or_default(), args.answer.as_deref());
+        interview::hold(&name, &files, given, &args.session, context)?;
         context.out.line(files.spec().display())?;
-        context.out.note(format!("next: read it, then ralph feature plan {name}"));
-        return Ok(());
+        return context.out.conclude(format!("next: read it, then ralph feature plan {name}"));
     }
     context.out.line(files.spec().display())?;
     context.out.line(files.plan().display())?;
-    context.out.note(format!(
+    context.out.conclude(format!(
         "next: fill in the spec (ralph feature create {name} --edit, or --interview), then ralph feature \
          plan {name}"
-    ));
-    Ok(())
+    ))
 }
 
 /// The feature with its files, new or, if the options allow it, existing.
-fn make(
-    name: &FeatureName,
-    again: bool,
-    context: &mut Context<'_>,
-) -> Result<FeatureFiles, CliError> {
+fn make(name: &FeatureName, again: bool, context: &mut Context<'_>) -> Result<FeatureFiles> {
     let mut ids = context.ids();
     let mut store = context.store()?;
     let there = again && store.features()?.iter().any(|feature| feature.name == *name);
     if !there {
-        let id = ids.feature().map_err(|error| CliError::failed(error.to_string()))?;
+        let id = ids.feature()?;
         let added = store.add_feature(id, name, clock::now());
         added.map_err(|error| with_store(error, &mut *store))?;
     }
     let project = context.project()?;
     let files = FeatureFiles::of(&project, name);
-    let kept = files.create(name).map_err(|error| {
-        CliError::failed(format!("{} cannot be written: {error}", files.folder.display()))
-    })?;
+    let kept =
+        files.create(name).map_err(|error| CliError::file(&files.folder, "written", error))?;
     for path in kept.iter().filter(|_| !again) {
         context.out.note(format!("kept {}", path.display()));
     }
@@ -125,7 +113,7 @@ pub(super) struct PlanArgs {
 pub(super) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
     let name = feature_name(&args.name)?;
     refuse_idle_options(&args.session, !args.edit, "the agent, not with --edit")?;
-    known(&name, &mut *context.reader()?)?;
+    known_feature(&name, &mut *context.reader()?)?;
     let files = FeatureFiles::of(&context.project()?, &name);
     let template = FeatureFiles::plan_template(&name);
     if args.edit {
@@ -134,8 +122,7 @@ pub(super) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
             files.create(&name)?;
         }
         open(&editor, &files.plan(), &template, context)?;
-        context.out.note(format!("next: ralph feature build {name}"));
-        return Ok(());
+        return context.out.conclude(format!("next: ralph feature build {name}"));
     }
     let spec = FeatureFiles::spec_template(&name);
     written(&files.spec(), &spec, &format!("ralph feature create {name} --edit, or --interview"))?;
@@ -146,20 +133,18 @@ pub(super) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
         return Err(fallen_short(&outcome, "plan.md", &format!("ralph feature plan {name}")));
     }
     context.out.line(files.plan().display())?;
-    context.out.note(format!("next: read it, then ralph feature build {name}"));
-    Ok(())
+    context.out.conclude(format!("next: read it, then ralph feature build {name}"))
 }
 
 /// Checks that a text has been written; otherwise says what to type.
 pub(super) fn written(path: &Path, template: &str, how: &str) -> Done {
     match FeatureFiles::fault(path, template) {
         None => Ok(()),
-        Some(fault @ TextFault::NotAFile) => {
-            Err(CliError::failed(format!("{} {fault}", path.display()))
-                .hint(format!("move it away: mv {0} {0}.other", quoted(path))))
+        Some(fault @ TextFault::NotAFile) => Err(failed!("{} {fault}", path.display())
+            .hint(format!("move it away: mv {0} {0}.other", quoted(path)))),
+        Some(fault) => {
+            Err(refused!("{} {fault}", path.display()).hint(format!("write it first: {how}")))
         }
-        Some(fault) => Err(CliError::new(Exit::NotEligible, format!("{} {fault}", path.display()))
-            .hint(format!("write it first: {how}"))),
     }
 }
 
@@ -167,7 +152,7 @@ pub(super) fn written(path: &Path, template: &str, how: &str) -> Done {
 fn refuse_unreadable(path: &Path, template: &str) -> Done {
     match FeatureFiles::fault(path, template) {
         Some(fault @ (TextFault::NotAFile | TextFault::Unreadable(_))) => {
-            Err(CliError::failed(format!("{} {fault}", path.display()))
+            Err(failed!("{} {fault}", path.display())
                 .hint(format!("move it away: mv {0} {0}.other", quoted(path))))
         }
         _ => Ok(()),
@@ -177,10 +162,8 @@ fn refuse_unreadable(path: &Path, template: &str) -> Done {
 /// Refuses session options in a call that starts no session.
 fn refuse_idle_options(session: &SessionArgs, by_agent: bool, whom: &str) -> Done {
     match session.first_given().filter(|_| !by_agent) {
-        Some(option) => {
-            Err(CliError::usage(format!("{option} is for a session, but this call starts none"))
-                .hint(format!("use it with {whom}")))
-        }
+        Some(option) => Err(usage!("{option} is for a session, but this call starts none")
+            .hint(format!("use it with {whom}"))),
         None => Ok(()),
     }
 }

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 
 /// Where tools keep their list below the folder of a feature, a change or a project; the first that exists counts.
 const LISTS: [&str; 5] = ["tasks.md", "tasks/tasks.json", "tasks.json", "prd.json", "issues.jsonl"];
 
 /// The file itself, or the list in a folder, or all JSON files of a folder: Claude Code keeps one for each task.
-pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
+pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
@@ -16,8 +16,7 @@ pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     if let Some(list) = list {
         return Ok(vec![list]);
     }
-    let entries = std::fs::read_dir(path)
-        .map_err(|error| CliError::failed(format!("{} cannot be read: {error}", path.display())))?;
+    let entries = std::fs::read_dir(path).map_err(|error| CliError::file(path, "read", error))?;
     let is_json = |file: &PathBuf| file.extension().is_some_and(|end| end == "json");
     let mut files: Vec<PathBuf> =
         entries.flatten().map(|entry| entry.path()).filter(is_json).collect();
@@ -28,11 +27,9 @@ pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     });
     match files.is_empty() {
         false => Ok(files),
-        true => {
-            Err(CliError::failed(format!("{} has no task list", path.display())).hint(format!(
-                "ralph looks for {} and files like 1.json there; name the file itself",
-                LISTS.join(", ")
-            )))
-        }
+        true => Err(failed!("{} has no task list", path.display()).hint(format!(
+            "ralph looks for {} and files like 1.json there; name the file itself",
+            LISTS.join(", ")
+        ))),
     }
 }

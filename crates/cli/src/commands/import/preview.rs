@@ -2,15 +2,13 @@
 
 use ralph_core::plan::{Plan, PlanFormat, PlanTask};
 use ralph_core::task::{Status, Task};
-use ralph_engine::ports::{Store, StoreError};
 use ralph_ui::line::TextLine;
 use ralph_ui::style::Meaning;
 use serde_json::json;
 
-use crate::error::{CliError, Done};
+use crate::error::{Done, known_task};
 use crate::wiring::Context;
 
-/// What an import does with a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     New,
@@ -32,22 +30,13 @@ impl Fate {
         }
     }
 
-    const fn word(self) -> &'static str {
+    /// Its word in a line, and after a number.
+    const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::New => "new",
-            Self::Update => "update",
-            Self::Unchanged => "unchanged",
-            Self::Skip => "skip",
-        }
-    }
-
-    /// Its word after a number.
-    const fn counted(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Update => "to update",
-            Self::Unchanged => "unchanged",
-            Self::Skip => "done before",
+            Self::New => ("new", "new"),
+            Self::Update => ("update", "to update"),
+            Self::Unchanged => ("unchanged", "unchanged"),
+            Self::Skip => ("skip", "done before"),
         }
     }
 }
@@ -79,7 +68,6 @@ fn changes(plan: &PlanTask, task: &Task) -> bool {
         || fields.deps.as_ref().is_some_and(|deps| sorted(deps) != sorted(&task.deps))
 }
 
-/// Prints what the plan would do.
 pub(super) fn show(
     plan: &Plan,
     format: &PlanFormat,
@@ -89,13 +77,13 @@ pub(super) fn show(
     let mut store = context.reader()?;
     let mut fates = Vec::with_capacity(plan.tasks.len());
     for task in &plan.tasks {
-        fates.push(Fate::of(task, known(&mut *store, task)?.as_ref()));
+        fates.push(Fate::of(task, known_task(&task.id, &mut *store)?.as_ref()));
     }
     let count = |wanted: Fate| fates.iter().filter(|fate| **fate == wanted).count();
     if as_json {
         let tasks = plan.tasks.iter().zip(&fates).map(|(task, fate)| {
             json!({
-                "id": task.id, "title": task.title.as_str(), "change": fate.word(),
+                "id": task.id, "title": task.title.as_str(), "change": fate.words().0,
                 "done": task.done.is_some(), "deps": task.fields.deps.as_deref().unwrap_or_default(),
             })
         });
@@ -104,7 +92,7 @@ pub(super) fn show(
             "plan": tasks.collect::<Vec<_>>(), "dropped": plan.dropped,
         }))?);
     }
-    let counted = Fate::ALL.map(|fate| (count(fate), fate.counted()));
+    let counted = Fate::ALL.map(|fate| (count(fate), fate.words().1));
     let counted: Vec<String> = counted
         .iter()
         .filter(|(count, _)| *count > 0)
@@ -116,7 +104,7 @@ pub(super) fn show(
     let width = plan.tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or_default();
     for (task, fate) in plan.tasks.iter().zip(&fates) {
         let line = TextLine::new()
-            .plain(format!("  {:<9}  ", fate.word()))
+            .plain(format!("  {:<9}  ", fate.words().0))
             .add(Meaning::Name, format!("{:<width$}", task.id))
             .plain("  ")
             .flexible(None, task.title.as_str())
@@ -126,7 +114,6 @@ pub(super) fn show(
     Ok(())
 }
 
-/// What else the line of a task says.
 fn remark(task: &PlanTask) -> String {
     const NAMED: usize = 3;
     let deps = task.fields.deps.as_deref().unwrap_or_default();
@@ -141,14 +128,5 @@ fn remark(task: &PlanTask) -> String {
         _ if deps.is_empty() => String::new(),
         0 => format!("  after {}", named.join(", ")),
         more => format!("  after {} and {more} more", named.join(", ")),
-    }
-}
-
-/// The task with this id, if there is one.
-pub(super) fn known(store: &mut dyn Store, task: &PlanTask) -> Result<Option<Task>, CliError> {
-    match store.get(&task.id) {
-        Ok(task) => Ok(Some(task)),
-        Err(StoreError::Refused(ralph_core::task::Refusal::Unknown { .. })) => Ok(None),
-        Err(error) => Err(error.into()),
     }
 }

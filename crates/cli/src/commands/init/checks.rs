@@ -4,10 +4,10 @@
 #[cfg(test)]
 mod tests;
 
-use super::detect::{Top, node_runner, python_runner, recipe};
+use super::detect::{DOTNET, Top, node_runner, python_runner, recipe};
 
 /// A check, and the file that shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Check {
     /// `lint`, `types` or `format`: the name of its gate.
     pub(crate) kind: &'static str,
@@ -22,11 +22,35 @@ const FORMAT: &str = "format";
 /// What a kind of project shows: kind, command and file.
 type Shown = Vec<(&'static str, String, String)>;
 
-/// One row per kind of project.
-const TOOLS: [fn(&Top) -> Shown; 15] = [
-    cargo, node, deno, python, go, gradle, maven, mix, php, ruby, zig, swift, dotnet, dune,
-    pre_commit,
+/// Kinds of projects whose checks depend on more than the names of files.
+const TOOLS: [fn(&Top) -> Shown; 7] = [cargo, node, deno, python, go, gradle, maven];
+
+type Row =
+    (&'static str, &'static str, &'static [&'static str], &'static str, &'static [&'static str]);
+
+/// The others: kind and command, the files that show it (the first that is there), a word in its text, and which file
+/// has to be beside it. A name that begins with a dot is an ending.
+const ROWS: [Row; 16] = [
+    (LINT, "mix credo", &["mix.exs"], ":credo", &[]),
+    (TYPES, "mix dialyzer", &["mix.exs"], ":dialyxir", &[]),
+    (FORMAT, "mix format --check-formatted", &[".formatter.exs"], "", &[]),
+    (LINT, "vendor/bin/phpcs", &["phpcs.xml", "phpcs.xml.dist"], "", &[]),
+    (TYPES, "vendor/bin/phpstan analyze", &PHPSTAN, "", &[]),
+    (TYPES, "vendor/bin/psalm", &["psalm.xml", "psalm.xml.dist"], "", &[]),
+    (FORMAT, "vendor/bin/php-cs-fixer check", &PHP_CS_FIXER, "", &[]),
+    (FORMAT, "vendor/bin/pint --test", &["pint.json"], "", &[]),
+    (LINT, "bundle exec rubocop", &[".rubocop.yml"], "", &[]),
+    (LINT, "bundle exec standardrb", &[".standard.yml"], "", &[]),
+    (TYPES, "bundle exec srb tc", &["sorbet/"], "", &[]),
+    (FORMAT, "zig fmt --check .", &["build.zig"], "", &[]),
+    (LINT, "swiftlint lint --strict", &[".swiftlint.yml"], "", &[]),
+    // Without the file, the tool would format by rules that nobody chose.
+    (FORMAT, "dotnet format --verify-no-changes", &[".editorconfig"], "", &DOTNET),
+    (FORMAT, "dune build @fmt", &[".ocamlformat"], "", &["dune-project"]),
+    (LINT, "pre-commit run --all-files", &[".pre-commit-config.yaml"], "", &[]),
 ];
+const PHPSTAN: [&str; 3] = ["phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon"];
+const PHP_CS_FIXER: [&str; 2] = [".php-cs-fixer.dist.php", ".php-cs-fixer.php"];
 
 /// Names of recipes in Makefiles and justfiles, by kind.
 const RECIPES: [(&str, &[&str]); 3] = [
@@ -43,7 +67,16 @@ pub(crate) fn checks(top: &Top) -> Vec<Check> {
         found.extend(recipe.map(|(command, from)| Check { kind, command, from: from.to_owned() }));
     }
     let by_hand: Vec<&str> = found.iter().map(|check| check.kind).collect();
-    for (kind, command, from) in TOOLS.iter().flat_map(|tool| tool(top)) {
+    let rows = ROWS.iter().filter_map(|(kind, command, files, word, beside)| {
+        let is_there = |name: &&str| match name.starts_with('.') {
+            true => top.ending(name).is_some(),
+            false => top.has(name),
+        };
+        let file = top.first(files).filter(|file| top.text(file).contains(word))?;
+        let fits = beside.is_empty() || beside.iter().any(is_there);
+        fits.then(|| (*kind, (*command).to_owned(), file.to_owned()))
+    });
+    for (kind, command, from) in TOOLS.iter().flat_map(|tool| tool(top)).chain(rows) {
         if !by_hand.contains(&kind) && found.iter().all(|check| check.command != command) {
             found.push(Check { kind, command, from });
         }
@@ -51,12 +84,6 @@ pub(crate) fn checks(top: &Top) -> Vec<Check> {
     let order = [LINT, TYPES, FORMAT];
     found.sort_by_key(|check| order.iter().position(|kind| *kind == check.kind));
     found
-}
-
-/// A row if one of these files is there: the first of them shows it.
-fn with_file(top: &Top, files: &[&str], kind: &'static str, command: &str) -> Shown {
-    let file = top.first(files);
-    file.map(|file| (kind, command.to_owned(), file.to_owned())).into_iter().collect()
 }
 
 /// A row if the text of `file` names `word`.
@@ -177,12 +204,14 @@ fn go(top: &Top) -> Shown {
         return vec![];
     }
     let files = [".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"];
-    let mut shown = with_file(top, &files, LINT, "golangci-lint run");
-    if shown.is_empty() {
-        shown.push((LINT, "go vet ./...".to_owned(), "go.mod".to_owned()));
-    }
-    shown.push((FORMAT, "test -z \"$(gofmt -l .)\"".to_owned(), "go.mod".to_owned()));
-    shown
+    let (lint, from) = match top.first(&files) {
+        Some(file) => ("golangci-lint run", file),
+        None => ("go vet ./...", "go.mod"),
+    };
+    vec![
+        (LINT, lint.to_owned(), from.to_owned()),
+        (FORMAT, "test -z \"$(gofmt -l .)\"".to_owned(), "go.mod".to_owned()),
+    ]
 }
 
 fn gradle(top: &Top) -> Shown {
@@ -201,56 +230,4 @@ fn maven(top: &Top) -> Shown {
     let mut shown = with_word(top, "pom.xml", "maven-checkstyle-plugin", LINT, &lint);
     shown.extend(with_word(top, "pom.xml", "spotless-maven-plugin", FORMAT, &format));
     shown
-}
-
-fn mix(top: &Top) -> Shown {
-    let mut shown = with_word(top, "mix.exs", ":credo", LINT, "mix credo");
-    shown.extend(with_word(top, "mix.exs", ":dialyxir", TYPES, "mix dialyzer"));
-    shown.extend(with_file(top, &[".formatter.exs"], FORMAT, "mix format --check-formatted"));
-    shown
-}
-
-fn php(top: &Top) -> Shown {
-    let mut shown = with_file(top, &["phpcs.xml", "phpcs.xml.dist"], LINT, "vendor/bin/phpcs");
-    let phpstan = ["phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon"];
-    shown.extend(with_file(top, &phpstan, TYPES, "vendor/bin/phpstan analyze"));
-    shown.extend(with_file(top, &["psalm.xml", "psalm.xml.dist"], TYPES, "vendor/bin/psalm"));
-    let fixer = [".php-cs-fixer.dist.php", ".php-cs-fixer.php"];
-    shown.extend(with_file(top, &fixer, FORMAT, "vendor/bin/php-cs-fixer check"));
-    shown.extend(with_file(top, &["pint.json"], FORMAT, "vendor/bin/pint --test"));
-    shown
-}
-
-fn ruby(top: &Top) -> Shown {
-    let mut shown = with_file(top, &[".rubocop.yml"], LINT, "bundle exec rubocop");
-    shown.extend(with_file(top, &[".standard.yml"], LINT, "bundle exec standardrb"));
-    shown.extend(with_file(top, &["sorbet/"], TYPES, "bundle exec srb tc"));
-    shown
-}
-
-fn zig(top: &Top) -> Shown {
-    with_file(top, &["build.zig"], FORMAT, "zig fmt --check .")
-}
-
-fn swift(top: &Top) -> Shown {
-    with_file(top, &[".swiftlint.yml"], LINT, "swiftlint lint --strict")
-}
-
-fn dotnet(top: &Top) -> Shown {
-    let project =
-        [".sln", ".slnx", ".csproj", ".fsproj"].into_iter().find_map(|end| top.ending(end));
-    // Without one, the tool would format by rules that nobody chose.
-    match project {
-        Some(_) => with_file(top, &[".editorconfig"], FORMAT, "dotnet format --verify-no-changes"),
-        None => vec![],
-    }
-}
-
-fn dune(top: &Top) -> Shown {
-    let files: &[&str] = if top.has("dune-project") { &[".ocamlformat"] } else { &[] };
-    with_file(top, files, FORMAT, "dune build @fmt")
-}
-
-fn pre_commit(top: &Top) -> Shown {
-    with_file(top, &[".pre-commit-config.yaml"], LINT, "pre-commit run --all-files")
 }

@@ -36,8 +36,7 @@ pub(crate) const WORTH_READING: [&str; 22] = [
 /// Folders in which the names of files help to detect the test command.
 pub(crate) const WORTH_LISTING: [&str; 1] = ["tests"];
 
-/// A test command and the file that shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct DetectedCommand {
     pub(crate) command: String,
     pub(crate) from: String,
@@ -56,6 +55,11 @@ impl Top {
         names.iter().copied().find(|name| self.has(name))
     }
 
+    /// The command, if one of these files shows it.
+    fn shows(&self, files: &[&'static str], command: &str) -> Option<(String, &'static str)> {
+        self.first(files).map(|file| (command.to_owned(), file))
+    }
+
     fn beginning(&self, start: &str) -> Option<&str> {
         let from = self.0.range(start.to_owned()..).map(|(name, _)| name.as_str());
         from.take_while(|name| name.starts_with(start)).find(|name| name.ends_with(".py"))
@@ -66,15 +70,30 @@ impl Top {
     }
 }
 
-/// Returns the command and the file that shows it.
 type Rule = fn(&Top) -> Option<(String, &str)>;
 
 /// One row per kind of project: the tools of the languages in the first table, recipes such as make targets in
 /// the second.
 const LANGUAGES: [Rule; 14] = [
-    cargo, node, deno, python, go, gradle, maven, mix, composer, bundler, zig, swift, dotnet, dune,
+    cargo,
+    node,
+    deno,
+    python,
+    |top| top.shows(&["go.mod"], "go test ./..."),
+    |top| top.shows(&["gradlew"], "./gradlew test").or_else(|| top.shows(&GRADLE, "gradle test")),
+    |top| top.shows(&["mvnw"], "./mvnw test").or_else(|| top.shows(&["pom.xml"], "mvn test")),
+    |top| top.shows(&["mix.exs"], "mix test"),
+    composer,
+    bundler,
+    zig,
+    |top| top.shows(&["Package.swift"], "swift test"),
+    dotnet,
+    |top| top.shows(&["dune-project"], "dune test"),
 ];
-const RECIPES: [Rule; 2] = [make, just];
+const GRADLE: [&str; 3] = ["build.gradle", "build.gradle.kts", "settings.gradle.kts"];
+/// The endings of project files.
+pub(super) const DOTNET: [&str; 4] = [".sln", ".slnx", ".csproj", ".fsproj"];
+const RECIPES: [Rule; 2] = [|top| make_target(top, "test"), |top| just_recipe(top, "test")];
 
 /// Every test command that the project shows, the best one first.
 ///
@@ -113,7 +132,6 @@ fn node(top: &Top) -> Option<(String, &str)> {
     Some((format!("{server}{command}"), "package.json"))
 }
 
-/// How a package manager starts things.
 pub(super) struct NodeRunner {
     pub(super) name: &'static str,
     /// The script `test`.
@@ -180,36 +198,8 @@ fn python(top: &Top) -> Option<(String, &str)> {
     Some((command, from))
 }
 
-fn go(top: &Top) -> Option<(String, &str)> {
-    top.has("go.mod").then(|| ("go test ./...".to_owned(), "go.mod"))
-}
-
-fn gradle(top: &Top) -> Option<(String, &str)> {
-    let build = top.first(&["build.gradle", "build.gradle.kts", "settings.gradle.kts"]);
-    match top.first(&["gradlew"]) {
-        Some(wrapper) => Some(("./gradlew test".to_owned(), wrapper)),
-        None => build.map(|file| ("gradle test".to_owned(), file)),
-    }
-}
-
-fn maven(top: &Top) -> Option<(String, &str)> {
-    match top.first(&["mvnw"]) {
-        Some(wrapper) => Some(("./mvnw test".to_owned(), wrapper)),
-        None => top.first(&["pom.xml"]).map(|file| ("mvn test".to_owned(), file)),
-    }
-}
-
-fn mix(top: &Top) -> Option<(String, &str)> {
-    top.has("mix.exs").then(|| ("mix test".to_owned(), "mix.exs"))
-}
-
-fn swift(top: &Top) -> Option<(String, &str)> {
-    top.has("Package.swift").then(|| ("swift test".to_owned(), "Package.swift"))
-}
-
 fn dotnet(top: &Top) -> Option<(String, &str)> {
-    let kinds = [".sln", ".slnx", ".csproj", ".fsproj"];
-    let file = kinds.into_iter().find_map(|end| top.ending(end))?;
+    let file = DOTNET.into_iter().find_map(|end| top.ending(end))?;
     Some(("dotnet test".to_owned(), file))
 }
 
@@ -254,19 +244,6 @@ fn zig(top: &Top) -> Option<(String, &str)> {
     has_step.then(|| ("zig build test".to_owned(), "build.zig"))
 }
 
-fn dune(top: &Top) -> Option<(String, &str)> {
-    top.has("dune-project").then(|| ("dune test".to_owned(), "dune-project"))
-}
-
-fn make(top: &Top) -> Option<(String, &str)> {
-    make_target(top, "test")
-}
-
-fn just(top: &Top) -> Option<(String, &str)> {
-    just_recipe(top, "test")
-}
-
-/// The recipe of this name in a Makefile or a justfile.
 pub(super) fn recipe<'t>(top: &'t Top, name: &str) -> Option<(String, &'t str)> {
     make_target(top, name).or_else(|| just_recipe(top, name))
 }

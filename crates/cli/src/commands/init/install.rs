@@ -10,27 +10,20 @@ use super::detect::{self, DetectedCommand};
 use super::propose::{self, Proposal, read_top};
 use super::{hooks, target_path};
 
-/// Which files to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// None: only report what would be done.
     Look,
-    /// Missing files.
     Add,
     /// Missing files and all of ralph's own files.
     Force,
 }
 
-/// What happened to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Did {
-    /// It was created.
     Made,
-    /// It existed and is unchanged.
     Kept,
-    /// It existed and was changed.
     Updated,
-    /// It was removed.
     Removed,
     /// It is not removed, and why.
     Stays(String),
@@ -39,7 +32,6 @@ pub(crate) enum Did {
 }
 
 impl Did {
-    /// In one word.
     pub(crate) const fn word(&self) -> &'static str {
         match self {
             Self::Made => "made",
@@ -51,7 +43,6 @@ impl Did {
         }
     }
 
-    /// Why it was not changed.
     pub(crate) fn why(&self) -> Option<&str> {
         match self {
             Self::Stays(why) | Self::Refused(why) => Some(why),
@@ -60,7 +51,6 @@ impl Did {
     }
 }
 
-/// A file, and what happened to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
     /// Relative to the top of the worktree, if it is inside it.
@@ -97,12 +87,11 @@ pub(crate) fn is_as_written(project: &Project, path: &str) -> bool {
         && target_path::read(base, path).is_ok_and(|found| found.as_deref().is_some_and(wrote))
 }
 
-/// The file with the hooks.
 pub(super) const SETTINGS: &str = ".claude/settings.json";
 
 /// The test commands that the worktree shows, the best one first.
-pub(crate) fn found_commands(project: &Project) -> Vec<DetectedCommand> {
-    detect::test_commands(&read_top(&project.worktree, &project.worktree))
+pub(crate) fn found_commands(worktree: &Path) -> Vec<DetectedCommand> {
+    detect::test_commands(&read_top(worktree, worktree))
 }
 
 /// Processes every file. If one cannot be written, the others still are. `all`: every proposed check becomes a gate.

@@ -8,8 +8,6 @@ mod propose;
 mod target_path;
 mod undo;
 
-use std::io::{self, IsTerminal};
-
 use clap::{Args, ValueEnum};
 use ralph_core::agents_md;
 use ralph_engine::ports::StoreError;
@@ -17,13 +15,14 @@ use ralph_engine::project::Project;
 use ralph_engine::store::SqliteStore;
 use ralph_ui::style::Meaning;
 
+pub(crate) use detect::DetectedCommand;
 pub(crate) use install::{Did, Mode, Step, UNTOUCHED_GO, found_commands, install, is_as_written};
 pub(crate) use propose::Proposal;
 pub(crate) use undo::{Undo, apply, undo};
 
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::launch::{self, suggest};
-use crate::trust::ask;
+use crate::trust::{ask, may_ask};
 use crate::wiring::Context;
 
 /// Set up a repository: settings, prompts, tests and other checks, agent skills and hooks
@@ -75,15 +74,9 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     let test_command = agents_md::test_command(&agents).unwrap_or_default();
     if args.json {
         let files: Vec<serde_json::Value> = steps.iter().map(step_json).collect();
-        let found = proposal.tests.iter();
-        let tests =
-            found.map(|found| serde_json::json!({"command": found.command, "from": found.from}));
-        let checks = proposal.checks.iter().map(|check| {
-            serde_json::json!({"kind": check.kind, "command": check.command, "from": check.from})
-        });
         context.out.json(&serde_json::json!({
-            "files": files, "test_command": test_command, "found": tests.collect::<Vec<_>>(),
-            "checks": checks.collect::<Vec<_>>(), "gates": if all { "all" } else { "tests" },
+            "files": files, "test_command": test_command, "found": proposal.tests,
+            "checks": proposal.checks, "gates": if all { "all" } else { "tests" },
         }))?;
     } else {
         print_result(&steps, context)?;
@@ -103,8 +96,7 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
             context.out.note(list.sentence());
         }
     }
-    context.out.note("next: ralph doctor");
-    Ok(())
+    context.out.conclude("next: ralph doctor")
 }
 
 /// Whether every check becomes a gate. Asks only at a terminal, and only if there is something to decide.
@@ -113,13 +105,12 @@ fn wants_all(
     project: &Project,
     proposal: &Proposal,
     context: &mut Context<'_>,
-) -> Result<bool, CliError> {
+) -> Result<bool> {
     if let Some(gates) = args.gates {
         return Ok(gates == Gates::All);
     }
     let writes = args.force || !project.worktree.join("ralph.toml").exists();
-    let asks = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if !asks || !writes || args.json || proposal.checks.is_empty() || context.is_inside() {
+    if !may_ask() || !writes || args.json || proposal.checks.is_empty() || context.is_inside() {
         return Ok(false);
     }
     context.out.note("found in this repository:");
@@ -181,7 +172,6 @@ fn tell_checks(
     });
 }
 
-/// `ralph init --undo`.
 fn cmd_undo(args: &InitArgs, project: &Project, context: &mut Context<'_>) -> Done {
     let steps = undo::undo_all(project);
     if args.json {
@@ -195,14 +185,13 @@ fn cmd_undo(args: &InitArgs, project: &Project, context: &mut Context<'_>) -> Do
     refuse_if_refused(&steps, "ralph init --undo")
 }
 
-/// Fails if a file could not be written or removed.
 fn refuse_if_refused(steps: &[Step], again: &str) -> Done {
     let refused = steps.iter().filter(|step| matches!(step.did, Did::Refused(_))).count();
     if refused == 0 {
         return Ok(());
     }
     let files = ralph_core::amounts::count(refused as u64, "file");
-    Err(CliError::failed(format!("{files} could not be written; the rest is in place"))
+    Err(failed!("{files} could not be written; the rest is in place")
         .hint(format!("fix the problems above, then run it again: {again}")))
 }
 

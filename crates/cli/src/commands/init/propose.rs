@@ -23,14 +23,12 @@ const FOLDERS: usize = 40;
 /// Folders with code of others.
 const FOREIGN: [&str; 5] = ["node_modules", "target", "vendor", "dist", "build"];
 
-/// The checks of a project.
 #[derive(Debug, Default)]
 pub(crate) struct Proposal {
     /// Commands that run tests, the best first.
     pub(crate) tests: Vec<DetectedCommand>,
     /// The folders that have tests of their own, with a command each; empty if the top has tests.
     below: Vec<(String, DetectedCommand)>,
-    /// Lints, type checks and format checks.
     pub(crate) checks: Vec<Check>,
 }
 

@@ -10,14 +10,12 @@ use super::install::{Did, OURS, SETTINGS, Step, agents_section, is_as_written};
 use super::propose::Proposal;
 use super::{hooks, target_path};
 
-/// What to do with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Undo {
     /// Remove it: all of it is ralph's.
     Remove,
     /// Write this text, without ralph's additions.
     Rewrite(String),
-    /// Keep it, for this reason.
     Keep(String),
 }
 
@@ -90,7 +88,6 @@ pub(super) fn undo_all(project: &Project) -> Vec<Step> {
     steps
 }
 
-/// Carries one out.
 pub(crate) fn apply(project: &Project, path: &str, undo: &Undo) -> Result<(), String> {
     let real = target_path::unlinked(&project.worktree, path)?;
     match undo {

@@ -1,17 +1,13 @@
 //! `ralph task add` from a session: ralph adds the task to the plan at once if it is within the limits, and records
 //! the session in the log of the new task. It only adds new tasks and never changes existing ones.
 
-use ralph_core::TaskId;
 use ralph_core::task::{NewTask, Refusal};
 use ralph_engine::clock;
-use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::socket::{Adds, SessionIdentity};
 
-use crate::error::{CliError, Done, with_store};
-use crate::exit_codes::Exit;
+use crate::error::{CliError, Done, known_task, with_store};
 use crate::wiring::{Context, out_of_reach};
 
-/// Adds the task on behalf of the session, and prints its id.
 pub(super) fn carry_out(
     mut new: NewTask,
     identity: &SessionIdentity,
@@ -19,7 +15,7 @@ pub(super) fn carry_out(
 ) -> Done {
     let Some(adds) = &identity.adds else {
         return Err(match &identity.plan {
-            Some(file) => refused("the tasks of this run are in a file")
+            Some(file) => refused!("the tasks of this run are in a file")
                 .hint(format!("add a line with a checkbox to {file}")),
             None => out_of_reach(),
         });
@@ -30,9 +26,12 @@ pub(super) fn carry_out(
     let mut store = context.store()?;
     let added = identity.requests.add(|| {
         let id = match &new.id {
-            Some(id) => free(id, store.as_mut())?,
+            Some(id) if known_task(id, store.as_mut())?.is_some() => {
+                return Err(with_store(Refusal::Exists { id: id.clone() }.into(), store.as_mut()));
+            }
+            Some(id) => id.clone(),
             None => loop {
-                let id = ids.task().map_err(|error| CliError::failed(error.to_string()))?;
+                let id = ids.task()?;
                 if store.get(&id).is_err() {
                     break id;
                 }
@@ -49,11 +48,8 @@ pub(super) fn carry_out(
         Ok::<_, CliError>(id)
     });
     let Some(added) = added else {
-        return Err(refused(&format!(
-            "a session may add {} tasks, and this one already has",
-            Adds::MOST
-        ))
-        .hint("leave a note instead: ralph task log ID \"...\""));
+        return Err(refused!("a session may add {} tasks, and this one already has", Adds::MOST)
+            .hint("leave a note instead: ralph task log ID \"...\""));
     };
     Ok(context.out.line(added?)?)
 }
@@ -62,30 +58,18 @@ pub(super) fn carry_out(
 /// would decide when that task is done.
 fn keep_to_limits(new: &mut NewTask, adds: &Adds) -> Done {
     if matches!(new.fields.parent, Some(Some(_))) {
-        return Err(refused("a session cannot add parts to another task")
+        return Err(refused!("a session cannot add parts to another task")
             .hint("omit --parent; --deps names the tasks that must be done first"));
     }
     if let Some(feature) = &adds.feature {
         match &new.fields.feature {
             Some(named) if named.as_ref() != Some(feature) => {
-                return Err(refused(&format!("this run is for the feature {feature} only"))
-                    .hint("omit --feature"));
+                return Err(
+                    refused!("this run is for the feature {feature} only").hint("omit --feature")
+                );
             }
             _ => new.fields.feature = Some(Some(feature.clone())),
         }
     }
     Ok(())
-}
-
-/// The id, if no task has or had it.
-fn free(id: &TaskId, store: &mut dyn Store) -> Result<TaskId, CliError> {
-    match store.get(id) {
-        Ok(_) => Err(with_store(StoreError::from(Refusal::Exists { id: id.clone() }), store)),
-        Err(StoreError::Refused(Refusal::Unknown { .. })) => Ok(id.clone()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn refused(why: &str) -> CliError {
-    CliError::new(Exit::NotEligible, why)
 }

@@ -58,12 +58,9 @@ pub(super) fn cmd_agent(args: &AgentArgs, context: &mut Context<'_>) -> Done {
                     Ok(())
                 }
                 // A script that cleans up twice has reached what it wants.
-                Err(StoreError::Refused(Refusal::UnknownAgent { .. })) => {
-                    context.out.note(format!(
-                        "{id} is not registered; see all agents: ralph task agent list"
-                    ));
-                    Ok(())
-                }
+                Err(StoreError::Refused(Refusal::UnknownAgent { .. })) => context.out.conclude(
+                    format!("{id} is not registered; see all agents: ralph task agent list"),
+                ),
                 Err(error) => Err(with_store(error, &mut *store)),
             }
         }
@@ -76,7 +73,7 @@ fn register(context: &mut Context<'_>) -> Done {
     let known = store.agents()?;
     // There are only 65536 ids, and all of them may be taken.
     for _ in 0..100_000 {
-        let id = ids.agent().map_err(|error| CliError::failed(error.to_string()))?;
+        let id = ids.agent()?;
         if !known.iter().any(|agent| agent.id == id) {
             store.register_agent(&id, None, clock::now())?;
             return Ok(context.out.line(id)?);
@@ -92,8 +89,9 @@ fn list(json: bool, context: &mut Context<'_>) -> Done {
         return Ok(context.out.json(&agents)?);
     }
     if agents.is_empty() {
-        context.out.note("no agent is registered; register one: ralph task agent register");
-        return Ok(());
+        return context
+            .out
+            .conclude("no agent is registered; register one: ralph task agent register");
     }
     let rows: Vec<Vec<Cell>> = agents
         .iter()
@@ -106,6 +104,5 @@ fn list(json: bool, context: &mut Context<'_>) -> Done {
             ]
         })
         .collect();
-    let style = context.out.style;
-    Ok(context.out.data(table(&["AGENT", "SINCE", "HOLDS"], 2, &rows, style))?)
+    Ok(context.out.data(table(&["AGENT", "SINCE", "HOLDS"], 2, &rows, context.out.style))?)
 }

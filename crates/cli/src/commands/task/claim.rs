@@ -8,9 +8,8 @@ use ralph_engine::clock;
 use ralph_engine::ports::ClaimRequest;
 use ralph_ui::tasks::{self, Kv};
 
-use super::edit::text_error;
 use super::query::scope;
-use crate::error::{CliError, Done, task_id, with_store};
+use crate::error::{CliError, Done, Result, task_id, with_store};
 use crate::status_query::merges_of;
 use crate::wiring::{Context, agent_id};
 
@@ -61,7 +60,7 @@ pub(super) fn cmd_claim_for_session(args: &ClaimArgs, context: &mut Context<'_>)
 }
 
 /// The named task, or the first ready one, where ready ones wait for a merge; `None` is any.
-fn claimable_here(args: &ClaimArgs, context: &mut Context<'_>) -> Result<Option<TaskId>, CliError> {
+fn claimable_here(args: &ClaimArgs, context: &mut Context<'_>) -> Result<Option<TaskId>> {
     let project = context.project()?;
     let mut store = context.store()?;
     let store = &mut *store;
@@ -116,13 +115,9 @@ fn claim_as(
     Ok(context.out.data(tasks::markdown_kv([kv]))?)
 }
 
-fn lease(seconds: u64) -> Result<Lease, CliError> {
-    Lease::seconds(seconds).ok_or_else(|| {
-        CliError::usage(format!(
-            "a lease must be 1 to {} seconds, not {seconds}",
-            Lease::MAX_SECONDS
-        ))
-    })
+fn lease(seconds: u64) -> Result<Lease> {
+    Lease::seconds(seconds)
+        .ok_or_else(|| usage!("a lease must be 1 to {} seconds, not {seconds}", Lease::MAX_SECONDS))
 }
 
 /// Renew a claim, starting now
@@ -147,10 +142,7 @@ pub(super) fn cmd_renew_for_session(args: &RenewArgs, context: &mut Context<'_>)
 
 fn renew_for(lease: Lease, args: &RenewArgs, context: &mut Context<'_>) -> Done {
     let id = task_id(&args.id)?;
-    let by = context.actor()?;
-    let mut store = context.store()?;
-    let renewed = store.renew(&id, lease, &by, clock::now());
-    let task = renewed.map_err(|error| with_store(error, &mut *store))?;
+    let task = context.change(|store, by, now| store.renew(&id, lease, by, now))?;
     if let Some(claim) = task.claim {
         context.out.note(format!("{} holds {id} until {}", claim.agent, claim.lease_expires_at));
     }
@@ -169,31 +161,25 @@ pub(super) struct DoneArgs {
 }
 
 impl DoneArgs {
-    /// The task and its result.
-    pub(super) fn read(&self) -> Result<(TaskId, Option<String>), CliError> {
+    pub(super) fn read(&self) -> Result<(TaskId, Option<String>)> {
         Ok((task_id(&self.id)?, self.result.as_deref().map(result).transpose()?))
     }
 }
 
 pub(super) fn cmd_done(args: &DoneArgs, context: &mut Context<'_>) -> Done {
     let (id, result) = args.read()?;
-    let by = context.actor()?;
-    let mut store = context.store()?;
-    store
-        .done(&id, result.as_deref(), &by, clock::now())
-        .map_err(|error| with_store(error, &mut *store))
+    context.change(|store, by, now| store.done(&id, result.as_deref(), by, now))
 }
 
-fn result(text: &str) -> Result<String, CliError> {
+fn result(text: &str) -> Result<String> {
     let example = r#"write it like this: --result '{"commit":"1a2b3c4"}'"#;
-    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
-        CliError::failed(format!("the result is not JSON: {error}")).hint(example)
-    })?;
+    let value: serde_json::Value = serde_json::from_str(text)
+        .map_err(|error| failed!("the result is not JSON: {error}").hint(example))?;
     match value.get("commit") {
         Some(serde_json::Value::String(commit)) if !commit.trim().is_empty() => {}
         _ => return Err(CliError::failed("the result names no commit").hint(example)),
     }
-    text::long("result", value.to_string()).map_err(text_error)
+    Ok(text::long("result", value.to_string())?)
 }
 
 /// Report a claimed task as failed; it reopens until its retries are used up
@@ -211,28 +197,24 @@ pub(super) struct FailArgs {
 }
 
 impl FailArgs {
-    /// The task, the reason, and whether it must not be retried.
-    pub(super) fn read(&self) -> Result<(TaskId, String, bool), CliError> {
+    pub(super) fn read(&self) -> Result<(TaskId, String, bool)> {
         let id = task_id(&self.id)?;
         // A script that has nothing to say must still be able to return its task.
         let given = self.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
-        let reason = text::long("reason", given.unwrap_or(NO_REASON)).map_err(text_error)?;
+        let reason = text::long("reason", given.unwrap_or(NO_REASON))?;
         Ok((id, reason, self.final_))
     }
 }
 
 pub(super) fn cmd_fail(args: &FailArgs, context: &mut Context<'_>) -> Done {
     let (id, reason, for_good) = args.read()?;
-    let by = context.actor()?;
     let limit = context.retry_limit()?;
-    let mut store = context.store()?;
-    let became = store.fail(&id, &reason, for_good, limit, &by, clock::now());
-    let became = became.map_err(|error| with_store(error, &mut *store))?;
-    context.out.note(match became {
+    let became =
+        context.change(|store, by, now| store.fail(&id, &reason, for_good, limit, by, now))?;
+    context.out.conclude(match became {
         Status::Failed => format!("{id} has failed; to reopen it: ralph task reset {id}"),
         _ => format!("{id} is open again"),
-    });
-    Ok(())
+    })
 }
 
 /// Reopen a task: clear its claim and its retries
@@ -245,7 +227,5 @@ pub(super) struct ResetArgs {
 
 pub(super) fn cmd_reset(args: &ResetArgs, context: &mut Context<'_>) -> Done {
     let id = task_id(&args.id)?;
-    let by = context.actor()?;
-    let mut store = context.store()?;
-    store.reset(&id, &by, clock::now()).map_err(|error| with_store(error, &mut *store))
+    context.change(|store, by, now| store.reset(&id, by, now))
 }

@@ -2,17 +2,18 @@
 
 use clap::Args;
 use ralph_core::TaskId;
+use ralph_core::amounts::count;
 use ralph_core::task::{NewTask, Priority, Status, StatusFilter, TaskPatch};
-use ralph_core::text::{self, TextError, Title};
+use ralph_core::text::{self, Title};
 use ralph_engine::clock;
 use ralph_engine::ports::{DeleteWhich, Filter, StoreError};
 
-use crate::error::{CliError, Done, feature_name, task_id, with_store};
+use crate::error::{CliError, Done, Result, feature_name, task_id, with_store};
 use crate::wiring::Context;
 
 /// The fields that `add` and `update` share. An empty value clears a field.
 #[derive(Debug, Args)]
-struct FieldArgs {
+pub(super) struct FieldArgs {
     /// The priority, 0 first [default: 2]
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     priority: Option<i64>,
@@ -21,7 +22,7 @@ struct FieldArgs {
     category: Option<String>,
     /// What to do, in detail; - reads standard input
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
-    description: Option<String>,
+    pub(super) description: Option<String>,
     /// The steps: a JSON array of strings
     #[arg(short, long, value_name = "JSON")]
     steps: Option<String>,
@@ -46,25 +47,25 @@ struct FieldArgs {
 }
 
 impl FieldArgs {
-    /// Whether the description comes from standard input.
-    fn reads_stdin(&self) -> bool {
-        self.description.as_deref() == Some("-")
+    fn task(&self, id: Option<&str>, title: &str, context: &mut Context<'_>) -> Result<NewTask> {
+        let id = id.map(task_id).transpose()?;
+        Ok(NewTask { id, title: Title::new(title)?, fields: self.patch(context)? })
     }
 
-    fn patch(&self, context: &mut Context<'_>) -> Result<TaskPatch, CliError> {
+    fn patch(&self, context: &mut Context<'_>) -> Result<TaskPatch> {
         let label = |field: &'static str, value: &Option<String>| match value {
             None => Ok(None),
-            Some(value) => text::label(field, value).map(Some).map_err(text_error),
+            Some(value) => text::label(field, value).map(Some).map_err(CliError::from),
         };
         let ids = |value: &str| {
             let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
-            parts.map(task_id).collect::<Result<Vec<TaskId>, CliError>>()
+            parts.map(task_id).collect::<Result<Vec<TaskId>>>()
         };
         Ok(TaskPatch {
             title: None,
             description: match self.description.as_deref() {
                 None => None,
-                Some(text) => Some(long_text(text, context)?),
+                Some(text) => Some(text::long("description", context.argument(text)?)?),
             },
             priority: self
                 .priority
@@ -95,49 +96,23 @@ impl FieldArgs {
     }
 }
 
-fn lines<'a>(
-    field: &'static str,
-    texts: impl Iterator<Item = &'a str>,
-) -> Result<Vec<String>, CliError> {
+fn lines<'a>(field: &'static str, texts: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
     let mut list = Vec::new();
     for one in texts {
-        list.extend(text::label(field, one).map_err(text_error)?);
+        list.extend(text::label(field, one)?);
     }
     Ok(list)
 }
 
-fn steps(json: &str) -> Result<Vec<String>, CliError> {
+fn steps(json: &str) -> Result<Vec<String>> {
     if json.trim().is_empty() {
         return Ok(vec![]);
     }
     let steps: Vec<String> = serde_json::from_str(json).map_err(|error| {
-        CliError::failed(format!("the steps are not a JSON array of strings: {error}"))
+        failed!("the steps are not a JSON array of strings: {error}")
             .hint(r#"write them like this: -s '["first","second"]'"#)
     })?;
     lines("step", steps.iter().map(String::as_str))
-}
-
-fn long_text(value: &str, context: &mut Context<'_>) -> Result<String, CliError> {
-    let value = if value == "-" { context.read_stdin()? } else { value.to_owned() };
-    text::long("description", value).map_err(text_error)
-}
-
-/// A refused text as an error of the command.
-pub(crate) fn text_error(error: TextError) -> CliError {
-    let hint = match &error {
-        TextError::Empty { .. } => "say in a few words what to do",
-        TextError::TooLong { field: "title", .. } => {
-            "shorten the title and put the rest into -d TEXT"
-        }
-        TextError::Control { field: "title", .. } => {
-            "a title is one line; put the rest into -d TEXT"
-        }
-        TextError::TooLong { .. } => {
-            "put long texts into a file in the repository and name it with --ref"
-        }
-        TextError::Control { .. } => "this text must be one line",
-    };
-    CliError::failed(error.to_string()).hint(hint)
 }
 
 /// Add a task and print its id
@@ -150,23 +125,17 @@ pub(super) struct AddArgs {
     #[arg(long, value_name = "ID")]
     id: Option<String>,
     #[command(flatten)]
-    fields: FieldArgs,
+    pub(super) fields: FieldArgs,
 }
 
 impl AddArgs {
-    pub(super) fn reads_stdin(&self) -> bool {
-        self.fields.reads_stdin()
-    }
-
-    /// The task to add.
-    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask, CliError> {
-        read(self.id.as_deref(), &self.title, &self.fields, context)
+    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask> {
+        self.fields.task(self.id.as_deref(), &self.title, context)
     }
 }
 
 pub(super) fn cmd_add(args: &AddArgs, context: &mut Context<'_>) -> Done {
-    let new = args.read(context)?;
-    add(&new, context)
+    add(&args.read(context)?, context)
 }
 
 /// Add a task with your own id and print the id
@@ -178,34 +147,17 @@ pub(super) struct CreateArgs {
     /// What to do, in one line
     title: String,
     #[command(flatten)]
-    fields: FieldArgs,
+    pub(super) fields: FieldArgs,
 }
 
 impl CreateArgs {
-    pub(super) fn reads_stdin(&self) -> bool {
-        self.fields.reads_stdin()
-    }
-
-    /// The task to add.
-    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask, CliError> {
-        read(Some(&self.id), &self.title, &self.fields, context)
+    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<NewTask> {
+        self.fields.task(Some(&self.id), &self.title, context)
     }
 }
 
 pub(super) fn cmd_create(args: &CreateArgs, context: &mut Context<'_>) -> Done {
-    let new = args.read(context)?;
-    add(&new, context)
-}
-
-fn read(
-    id: Option<&str>,
-    title: &str,
-    fields: &FieldArgs,
-    context: &mut Context<'_>,
-) -> Result<NewTask, CliError> {
-    let id = id.map(task_id).transpose()?;
-    let title = Title::new(title).map_err(text_error)?;
-    Ok(NewTask { id, title, fields: fields.patch(context)? })
+    add(&args.read(context)?, context)
 }
 
 fn add(new: &NewTask, context: &mut Context<'_>) -> Done {
@@ -216,7 +168,7 @@ fn add(new: &NewTask, context: &mut Context<'_>) -> Done {
     loop {
         let chosen = match id {
             Some(id) => id.clone(),
-            None => ids.task().map_err(|error| CliError::failed(error.to_string()))?,
+            None => ids.task()?,
         };
         match store.add(chosen.clone(), new.clone(), &by, clock::now()) {
             Ok(()) => return Ok(context.out.line(chosen)?),
@@ -240,22 +192,17 @@ pub(super) struct UpdateArgs {
     #[arg(long)]
     status: Option<String>,
     #[command(flatten)]
-    fields: FieldArgs,
+    pub(super) fields: FieldArgs,
 }
 
 impl UpdateArgs {
-    pub(super) fn reads_stdin(&self) -> bool {
-        self.fields.reads_stdin()
-    }
-
-    /// Which task, its fields, its status.
     pub(super) fn read(
         &self,
         context: &mut Context<'_>,
-    ) -> Result<(TaskId, TaskPatch, Option<Status>), CliError> {
+    ) -> Result<(TaskId, TaskPatch, Option<Status>)> {
         let id = task_id(&self.id)?;
         let mut patch = self.fields.patch(context)?;
-        patch.title = self.title.as_deref().map(Title::new).transpose().map_err(text_error)?;
+        patch.title = self.title.as_deref().map(Title::new).transpose()?;
         let status = self.status.as_deref().map(parse_status).transpose()?;
         if patch.is_empty() && status.is_none() {
             return Err(CliError::usage("nothing to change")
@@ -267,25 +214,18 @@ impl UpdateArgs {
 
 pub(super) fn cmd_update(args: &UpdateArgs, context: &mut Context<'_>) -> Done {
     let (id, patch, status) = args.read(context)?;
-    let by = context.actor()?;
     let limit = context.retry_limit()?;
-    let mut store = context.store()?;
-    let now = clock::now();
-    let changed = match status {
-        Some(to) => store.amend(&id, patch, to, limit, &by, now),
-        None => store.update(&id, patch, &by, now),
-    };
-    changed.map_err(|error| with_store(error, &mut *store))
+    context.change(|store, by, now| match status {
+        Some(to) => store.amend(&id, patch, to, limit, by, now),
+        None => store.update(&id, patch, by, now),
+    })
 }
 
-fn parse_status(text: &str) -> Result<Status, CliError> {
-    text.parse().map_err(|error: ralph_core::task::UnknownStatus| {
-        let failed = CliError::usage(error.to_string());
-        match text {
-            "blocked" => CliError::usage("a task is blocked by its blockers, not by a status")
-                .hint("add a blocker: ralph task block ID --by ID"),
-            _ => failed,
-        }
+fn parse_status(text: &str) -> Result<Status> {
+    text.parse().map_err(|error: ralph_core::task::UnknownStatus| match text {
+        "blocked" => CliError::usage("a task is blocked by its blockers, not by a status")
+            .hint("add a blocker: ralph task block ID --by ID"),
+        _ => CliError::usage(error.to_string()),
     })
 }
 
@@ -318,7 +258,7 @@ pub(super) struct DeleteArgs {
 
 impl DeleteArgs {
     /// The named tasks; `None` for a whole group.
-    pub(super) fn named(&self) -> Result<Option<Vec<TaskId>>, CliError> {
+    pub(super) fn named(&self) -> Result<Option<Vec<TaskId>>> {
         match self.ids.is_empty() {
             true => Ok(None),
             false => self.ids.iter().map(|id| task_id(id)).collect::<Result<_, _>>().map(Some),
@@ -331,9 +271,7 @@ pub(super) fn cmd_delete(args: &DeleteArgs, context: &mut Context<'_>) -> Done {
         Some(ids) => DeleteWhich::Ids(ids),
         None => DeleteWhich::Matching(group(args, context)?),
     };
-    let by = context.actor()?;
-    let mut store = context.store()?;
-    let deleted = store.delete(which, &by, clock::now()).map_err(|e| with_store(e, &mut *store))?;
+    let deleted = context.change(|store, by, now| store.delete(which, by, now))?;
     if deleted.is_empty() {
         context.out.note("nothing to delete; done and deleted tasks stay as they are");
     }
@@ -344,7 +282,7 @@ pub(super) fn cmd_delete(args: &DeleteArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The tasks that the options name, once the user has confirmed that it may be all of them.
-fn group(args: &DeleteArgs, context: &mut Context<'_>) -> Result<Filter, CliError> {
+fn group(args: &DeleteArgs, context: &mut Context<'_>) -> Result<Filter> {
     if args.status.is_empty() && !args.all {
         return Err(CliError::usage("--spec and --category need --status or --all")
             .hint("for example: ralph task delete --status open --category docs"));
@@ -358,9 +296,8 @@ fn group(args: &DeleteArgs, context: &mut Context<'_>) -> Result<Filter, CliErro
     if args.all && !args.confirm {
         let tasks = context.reader()?.list(&group)?;
         let left = tasks.iter().filter(|task| task.status != Status::Done).count();
-        let tasks = if left == 1 { "1 task".to_owned() } else { format!("{left} tasks") };
-        return Err(CliError::usage(format!("this would delete {tasks}"))
-            .hint("to delete them, add --confirm"));
+        let tasks = count(left as u64, "task");
+        return Err(usage!("this would delete {tasks}").hint("to delete them, add --confirm"));
     }
     Ok(group)
 }
@@ -377,17 +314,14 @@ pub(super) struct BlockArgs {
 }
 
 impl BlockArgs {
-    /// The task that waits, and for which.
-    pub(super) fn read(&self) -> Result<(TaskId, TaskId), CliError> {
+    pub(super) fn read(&self) -> Result<(TaskId, TaskId)> {
         Ok((task_id(&self.id)?, task_id(&self.by)?))
     }
 }
 
 pub(super) fn cmd_block(args: &BlockArgs, context: &mut Context<'_>) -> Done {
     let (id, blocker) = args.read()?;
-    let by = context.actor()?;
-    let mut store = context.store()?;
-    store.block(&id, &blocker, &by, clock::now()).map_err(|error| with_store(error, &mut *store))
+    context.change(|store, by, now| store.block(&id, &blocker, by, now))
 }
 
 /// Stop a task from waiting for another task
@@ -402,15 +336,12 @@ pub(super) struct UnblockArgs {
 }
 
 impl UnblockArgs {
-    /// The task that waits, and for which no longer.
-    pub(super) fn read(&self) -> Result<(TaskId, TaskId), CliError> {
+    pub(super) fn read(&self) -> Result<(TaskId, TaskId)> {
         Ok((task_id(&self.id)?, task_id(&self.by)?))
     }
 }
 
 pub(super) fn cmd_unblock(args: &UnblockArgs, context: &mut Context<'_>) -> Done {
     let (id, blocker) = args.read()?;
-    let by = context.actor()?;
-    let mut store = context.store()?;
-    store.unblock(&id, &blocker, &by, clock::now()).map_err(|error| with_store(error, &mut *store))
+    context.change(|store, by, now| store.unblock(&id, &blocker, by, now))
 }

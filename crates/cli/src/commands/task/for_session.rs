@@ -10,19 +10,21 @@ use ralph_engine::socket::{Closed, SessionIdentity};
 use super::{TaskArgs, TaskCommand, added, claim, notes, plan, proposed, query};
 use crate::commands::hook::{self, HookEvent};
 use crate::error::{CliError, Done, with_store};
-use crate::exit_codes::Exit;
 use crate::wiring::{Context, out_of_reach};
 
-/// Carries out a call of `ralph task` on behalf of the session.
 pub(crate) fn cmd_task_for_session(
     args: TaskArgs,
     identity: &SessionIdentity,
     context: &mut Context<'_>,
 ) -> Done {
-    if identity.requests.proposals().is_some() && proposed::is_meant(&args.command) {
-        return proposed::carry_out(args.command, &identity.requests, context);
+    let mut command = args.command;
+    if identity.requests.proposals().is_some() {
+        match proposed::carry_out(command, &identity.requests, context)? {
+            Some(other) => command = other,
+            None => return Ok(()),
+        }
     }
-    match args.command {
+    match command {
         TaskCommand::List(args) => query::cmd_list(&args, context),
         TaskCommand::Show(args) => query::cmd_show(&args, context),
         TaskCommand::Tree(args) => query::cmd_tree(&args, context),
@@ -30,13 +32,10 @@ pub(crate) fn cmd_task_for_session(
         TaskCommand::Ready(args) => query::cmd_ready(&args, context),
         TaskCommand::Peek(args) => query::cmd_peek(&args, context),
         TaskCommand::PlanStatus(args) => plan::cmd_plan_status(&args, context),
-        TaskCommand::Log(args) if args.writes() && !identity.requests.may_note() => {
-            Err(CliError::new(Exit::NotEligible, "this session has reached its limit of notes")
-                .hint(format!(
-                    "a session may write {NOTES} notes, {} KiB in total",
-                    NOTES_TEXT >> 10
-                )))
-        }
+        TaskCommand::Log(args) if args.writes() && !identity.requests.may_note() => Err(refused!(
+            "this session has reached its limit of notes"
+        )
+        .hint(format!("a session may write {NOTES} notes, {} KiB in total", NOTES_TEXT >> 10))),
         TaskCommand::Log(args) => {
             if let Some(note) = notes::log(&args, context)? {
                 identity.requests.note(&note);
@@ -49,7 +48,10 @@ pub(crate) fn cmd_task_for_session(
         TaskCommand::Renew(args) if identity.may_claim => {
             claim::cmd_renew_for_session(&args, context)
         }
-        TaskCommand::Claim(_) | TaskCommand::Renew(_) => Err(claimed_by_the_loop(identity)),
+        TaskCommand::Claim(_) | TaskCommand::Renew(_) => {
+            let failed = refused!("in this run the loop chooses and claims tasks");
+            Err(with_own_task(failed, identity))
+        }
         TaskCommand::Done(args) => {
             let (task, result) = args.read()?;
             record(task, RequestedOutcome::Done { result }, identity, context)
@@ -62,14 +64,8 @@ pub(crate) fn cmd_task_for_session(
             let (task, text) = args.read(context)?;
             record(task, RequestedOutcome::Ask { text }, identity, context)
         }
-        TaskCommand::Add(args) => {
-            let new = args.read(context)?;
-            added::carry_out(new, identity, context)
-        }
-        TaskCommand::Create(args) => {
-            let new = args.read(context)?;
-            added::carry_out(new, identity, context)
-        }
+        TaskCommand::Add(args) => added::carry_out(args.read(context)?, identity, context),
+        TaskCommand::Create(args) => added::carry_out(args.read(context)?, identity, context),
         TaskCommand::Update(_)
         | TaskCommand::Delete(_)
         | TaskCommand::Block(_)
@@ -79,11 +75,6 @@ pub(crate) fn cmd_task_for_session(
         | TaskCommand::PlanSync(_)
         | TaskCommand::Agent(_) => Err(out_of_reach()),
     }
-}
-
-fn claimed_by_the_loop(identity: &SessionIdentity) -> CliError {
-    let failed = CliError::new(Exit::NotEligible, "in this run the loop chooses and claims tasks");
-    with_own_task(failed, identity)
 }
 
 fn with_own_task(failed: CliError, identity: &SessionIdentity) -> CliError {
@@ -110,8 +101,8 @@ fn record(
         && found.status == Status::Pending;
     // If the loop claims, only the task of this session counts, not every task that its id holds.
     if generation.is_none() && !identity.may_claim && !ticks {
-        let failed = format!("{task} is not assigned to this session");
-        return Err(with_own_task(CliError::new(Exit::NotEligible, failed), identity));
+        let failed = refused!("{task} is not assigned to this session");
+        return Err(with_own_task(failed, identity));
     }
     let holds = match found.status {
         _ if ticks => Ok(()),
@@ -138,13 +129,12 @@ fn record(
         Some(RequestedOutcome::Ask { .. }) => " (instead of ask)",
         Some(RequestedOutcome::Left { .. }) | None => "",
     };
-    context.out.note(format!("recorded: {what}{instead}"));
-    Ok(())
+    context.out.conclude(format!("recorded: {what}{instead}"))
 }
 
 impl From<Closed> for CliError {
     fn from(error: Closed) -> Self {
-        Self::new(Exit::NotEligible, error.to_string())
+        Self::refused(error.to_string())
     }
 }
 

@@ -12,14 +12,13 @@ mod query;
 mod reopen;
 mod session;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use crate::error::Done;
 use crate::wiring::Context;
 
-pub(crate) use edit::text_error;
 pub(crate) use for_session::{cmd_hook_for_session, cmd_task_for_session};
-pub(crate) use reopen::{Reopened, reopen};
+pub(crate) use reopen::{Reopened, given_reason, reopen};
 pub(crate) use session::unanswered;
 
 /// Show and change the tasks of the plan
@@ -45,60 +44,37 @@ pub(crate) struct TaskArgs {
     command: TaskCommand,
 }
 
-#[derive(Debug, Subcommand)]
-enum TaskCommand {
-    Add(edit::AddArgs),
-    Create(edit::CreateArgs),
-    Update(edit::UpdateArgs),
-    Delete(edit::DeleteArgs),
-    List(query::ListArgs),
-    Show(query::ShowArgs),
-    Tree(query::TreeArgs),
-    Deps(query::DepsArgs),
-    Block(edit::BlockArgs),
-    Unblock(edit::UnblockArgs),
-    Ready(query::ReadyArgs),
-    Peek(query::PeekArgs),
-    Claim(claim::ClaimArgs),
-    Renew(claim::RenewArgs),
-    Done(claim::DoneArgs),
-    Fail(claim::FailArgs),
-    Reset(claim::ResetArgs),
-    Reopen(reopen::ReopenArgs),
-    Ask(notes::AskArgs),
-    Log(notes::LogArgs),
-    PlanStatus(plan::PlanStatusArgs),
-    PlanSync(plan::PlanSyncArgs),
-    Agent(agent::AgentArgs),
+commands! {
+    enum TaskCommand {
+        Add(edit::AddArgs) => edit::cmd_add,
+        Create(edit::CreateArgs) => edit::cmd_create,
+        Update(edit::UpdateArgs) => edit::cmd_update,
+        Delete(edit::DeleteArgs) => edit::cmd_delete,
+        List(query::ListArgs) => query::cmd_list,
+        Show(query::ShowArgs) => query::cmd_show,
+        Tree(query::TreeArgs) => query::cmd_tree,
+        Deps(query::DepsArgs) => query::cmd_deps,
+        Block(edit::BlockArgs) => edit::cmd_block,
+        Unblock(edit::UnblockArgs) => edit::cmd_unblock,
+        Ready(query::ReadyArgs) => query::cmd_ready,
+        Peek(query::PeekArgs) => query::cmd_peek,
+        Claim(claim::ClaimArgs) => claim::cmd_claim,
+        Renew(claim::RenewArgs) => claim::cmd_renew,
+        Done(claim::DoneArgs) => claim::cmd_done,
+        Fail(claim::FailArgs) => claim::cmd_fail,
+        Reset(claim::ResetArgs) => claim::cmd_reset,
+        Reopen(reopen::ReopenArgs) => reopen::cmd_reopen,
+        Ask(notes::AskArgs) => notes::cmd_ask,
+        Log(notes::LogArgs) => notes::cmd_log,
+        PlanStatus(plan::PlanStatusArgs) => plan::cmd_plan_status,
+        PlanSync(plan::PlanSyncArgs) => plan::cmd_plan_sync,
+        Agent(agent::AgentArgs) => agent::cmd_agent,
+    }
 }
 
-pub(crate) fn cmd_task(args: TaskArgs, context: &mut Context<'_>) -> Done {
-    if let Some(socket) = context.session_socket() {
-        return session::pass_on(socket, &args, context);
-    }
-    match args.command {
-        TaskCommand::Add(args) => edit::cmd_add(&args, context),
-        TaskCommand::Create(args) => edit::cmd_create(&args, context),
-        TaskCommand::Update(args) => edit::cmd_update(&args, context),
-        TaskCommand::Delete(args) => edit::cmd_delete(&args, context),
-        TaskCommand::List(args) => query::cmd_list(&args, context),
-        TaskCommand::Show(args) => query::cmd_show(&args, context),
-        TaskCommand::Tree(args) => query::cmd_tree(&args, context),
-        TaskCommand::Deps(args) => query::cmd_deps(&args, context),
-        TaskCommand::Block(args) => edit::cmd_block(&args, context),
-        TaskCommand::Unblock(args) => edit::cmd_unblock(&args, context),
-        TaskCommand::Ready(args) => query::cmd_ready(&args, context),
-        TaskCommand::Peek(args) => query::cmd_peek(&args, context),
-        TaskCommand::Claim(args) => claim::cmd_claim(&args, context),
-        TaskCommand::Renew(args) => claim::cmd_renew(&args, context),
-        TaskCommand::Done(args) => claim::cmd_done(&args, context),
-        TaskCommand::Fail(args) => claim::cmd_fail(&args, context),
-        TaskCommand::Reset(args) => claim::cmd_reset(&args, context),
-        TaskCommand::Reopen(args) => reopen::cmd_reopen(&args, context),
-        TaskCommand::Ask(args) => notes::cmd_ask(&args, context),
-        TaskCommand::Log(args) => notes::cmd_log(&args, context),
-        TaskCommand::PlanStatus(args) => plan::cmd_plan_status(&args, context),
-        TaskCommand::PlanSync(args) => plan::cmd_plan_sync(&args, context),
-        TaskCommand::Agent(args) => agent::cmd_agent(&args, context),
+pub(crate) fn cmd_task(args: &TaskArgs, context: &mut Context<'_>) -> Done {
+    match context.session_socket() {
+        Some(socket) => session::pass_on(socket, args, context),
+        None => args.command.run(context),
     }
 }

@@ -5,8 +5,7 @@ use ralph_core::{TaskId, text};
 use ralph_engine::clock;
 use ralph_ui::tasks::log_line;
 
-use super::edit::text_error;
-use crate::error::{CliError, Done, task_id, with_store};
+use crate::error::{Done, Result, task_id, with_store};
 use crate::wiring::Context;
 
 /// Add a note to a task's log, or print the log
@@ -19,20 +18,15 @@ pub(super) struct LogArgs {
     id: String,
     /// The note; - reads standard input; omit it to print the log
     #[arg(allow_hyphen_values = true)]
-    text: Option<String>,
+    pub(super) text: Option<String>,
     /// Print the log as JSON
     #[arg(long, conflicts_with = "text")]
     json: bool,
 }
 
 impl LogArgs {
-    /// Whether it writes a note.
     pub(super) fn writes(&self) -> bool {
         self.text.is_some()
-    }
-
-    pub(super) fn reads_stdin(&self) -> bool {
-        self.text.as_deref() == Some("-")
     }
 }
 
@@ -41,7 +35,7 @@ pub(super) fn cmd_log(args: &LogArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// Prints the log, or writes a note and returns it.
-pub(super) fn log(args: &LogArgs, context: &mut Context<'_>) -> Result<Option<String>, CliError> {
+pub(super) fn log(args: &LogArgs, context: &mut Context<'_>) -> Result<Option<String>> {
     let id = task_id(&args.id)?;
     let Some(note) = &args.text else {
         let mut store = context.reader()?;
@@ -57,20 +51,17 @@ pub(super) fn log(args: &LogArgs, context: &mut Context<'_>) -> Result<Option<St
         return Ok(None);
     };
     let note = given("note", note, context)?;
-    let by = context.actor()?;
-    let mut store = context.store()?;
-    let written = store.note(&id, &note, &by, clock::now());
-    written.map_err(|error| with_store(error, &mut *store))?;
+    context.change(|store, by, now| store.note(&id, &note, by, now))?;
     Ok(Some(note))
 }
 
 /// A text from an argument; `-` stands for standard input.
-fn given(field: &'static str, text: &str, context: &mut Context<'_>) -> Result<String, CliError> {
-    let text = if text == "-" { context.read_stdin()? } else { text.to_owned() };
+fn given(field: &'static str, text: &str, context: &mut Context<'_>) -> Result<String> {
+    let text = context.argument(text)?;
     if text.trim().is_empty() {
-        return Err(CliError::failed(format!("the {field} is empty")));
+        return Err(failed!("the {field} is empty"));
     }
-    text::long(field, text.trim()).map_err(text_error)
+    Ok(text::long(field, text.trim())?)
 }
 
 /// Ask the user about a task, which then waits for the answer
@@ -81,16 +72,11 @@ pub(super) struct AskArgs {
     id: String,
     /// The question; - reads standard input
     #[arg(allow_hyphen_values = true)]
-    text: String,
+    pub(super) text: String,
 }
 
 impl AskArgs {
-    pub(super) fn reads_stdin(&self) -> bool {
-        self.text == "-"
-    }
-
-    /// The task and the question.
-    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<(TaskId, String), CliError> {
+    pub(super) fn read(&self, context: &mut Context<'_>) -> Result<(TaskId, String)> {
         Ok((task_id(&self.id)?, given("question", &self.text, context)?))
     }
 }
@@ -102,7 +88,7 @@ pub(super) fn cmd_ask(args: &AskArgs, context: &mut Context<'_>) -> Done {
     let mut store = context.store()?;
     let known = store.questions(None, false)?;
     let question = loop {
-        let new = ids.question().map_err(|error| CliError::failed(error.to_string()))?;
+        let new = ids.question()?;
         if !known.iter().any(|question| question.id == new) {
             break new;
         }
@@ -110,6 +96,5 @@ pub(super) fn cmd_ask(args: &AskArgs, context: &mut Context<'_>) -> Done {
     let asked = store.ask(question.clone(), &id, &text, &by, clock::now());
     asked.map_err(|error| with_store(error, &mut *store))?;
     context.out.line(&question)?;
-    context.out.note(format!("{id} waits for an answer: ralph answer {question} \"TEXT\""));
-    Ok(())
+    context.out.conclude(format!("{id} waits for an answer: ralph answer {question} \"TEXT\""))
 }

@@ -5,12 +5,11 @@ use std::path::Path;
 
 use clap::Args;
 use ralph_core::plan::parse_sync;
-use ralph_engine::clock;
 use ralph_engine::ports::SyncMode;
 
 use super::query::scope;
 use crate::commands::import::{at_line, print_sync_report, read_plan};
-use crate::error::{CliError, Done, with_store};
+use crate::error::{CliError, Done};
 use crate::wiring::Context;
 
 /// Count the tasks in one line
@@ -58,9 +57,7 @@ pub(super) fn cmd_plan_sync(args: &PlanSyncArgs, context: &mut Context<'_>) -> D
     let stdin = Path::new("-");
     let text = read_plan(stdin)?;
     let plan = parse_sync(&text).map_err(|error| at_line(stdin, &text, &error))?;
-    let by = context.actor()?;
-    let mut store = context.store()?;
-    let report = store.sync(&plan.tasks, SyncMode::ReplaceSpecs, &by, clock::now());
-    let report = report.map_err(|error| with_store(error, &mut *store))?;
+    let report = context
+        .change(|store, by, now| store.sync(&plan.tasks, SyncMode::ReplaceSpecs, by, now))?;
     print_sync_report(&report, args.json, context)
 }

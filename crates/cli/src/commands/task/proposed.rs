@@ -3,7 +3,6 @@
 
 use ralph_core::plan::{Proposal, Proposals, parse_sync};
 use ralph_core::task::{NewTask, Refusal, Status, Task, TaskPatch};
-use ralph_core::text::Title;
 use ralph_core::{FeatureName, TaskId};
 use ralph_engine::clock;
 use ralph_engine::ports::{Store, StoreError};
@@ -13,50 +12,28 @@ use ralph_engine::socket::Requests;
 use super::TaskCommand;
 use super::query::{TreeArgs, tree_or_json};
 use crate::commands::import::at_line;
-use crate::error::{CliError, Done, with_store};
-use crate::exit_codes::Exit;
+use crate::error::{CliError, Done, Result, known_task, with_store};
 use crate::wiring::{Context, out_of_reach};
 
-/// Whether this command is about proposals.
-pub(super) fn is_meant(command: &TaskCommand) -> bool {
-    matches!(
-        command,
-        TaskCommand::Add(_)
-            | TaskCommand::Create(_)
-            | TaskCommand::Update(_)
-            | TaskCommand::Delete(_)
-            | TaskCommand::Block(_)
-            | TaskCommand::Unblock(_)
-            | TaskCommand::PlanSync(_)
-            | TaskCommand::Tree(_)
-    )
-}
-
-/// Carries it out.
+/// Carries out a command about proposals. Returns any other.
 pub(super) fn carry_out(
     command: TaskCommand,
     requests: &Requests,
     context: &mut Context<'_>,
-) -> Done {
+) -> Result<Option<TaskCommand>> {
     match command {
-        TaskCommand::Add(args) => {
-            let new = args.read(context)?;
-            add(&new, requests, context)
-        }
-        TaskCommand::Create(args) => {
-            let new = args.read(context)?;
-            add(&new, requests, context)
-        }
+        TaskCommand::Add(args) => add(&args.read(context)?, requests, context),
+        TaskCommand::Create(args) => add(&args.read(context)?, requests, context),
         TaskCommand::Update(args) => {
             let (id, patch, status) = args.read(context)?;
             if status.is_some() {
-                return Err(refused("a proposed task has no status yet"));
+                return Err(refused!("a proposed task has no status yet"));
             }
             change(requests, context, |all, store| amend(all, &id, patch, store))
         }
         TaskCommand::Delete(args) => {
             let Some(ids) = args.named()? else {
-                return Err(refused("name each proposal to withdraw"));
+                return Err(refused!("name each proposal to withdraw"));
             };
             change(requests, context, |all, _| {
                 ids.iter().try_for_each(|id| Ok(all.withdraw(id).map_err(StoreError::from)?))
@@ -97,19 +74,20 @@ pub(super) fn carry_out(
                             let patch = TaskPatch { title: Some(line.title), ..fields };
                             amend(all, &line.id, patch, store)?;
                         }
-                        false => propose(all, line.id, line.title, fields, store)?,
+                        false => propose(
+                            all,
+                            Proposal { id: line.id, title: line.title, fields },
+                            store,
+                        )?,
                     }
                 }
                 Ok(())
             })
         }
         TaskCommand::Tree(args) => tree(&args, requests, context),
-        _ => Err(out_of_reach()),
+        command => return Ok(Some(command)),
     }
-}
-
-fn refused(why: &str) -> CliError {
-    CliError::new(Exit::NotEligible, why)
+    .map(|()| None)
 }
 
 /// Proposes a task, with a generated id if none is given, and prints the id.
@@ -120,14 +98,15 @@ fn add(new: &NewTask, requests: &Requests, context: &mut Context<'_>) -> Done {
         let id = match &new.id {
             Some(id) => id.clone(),
             None => loop {
-                let id = ids.task().map_err(|error| CliError::failed(error.to_string()))?;
+                let id = ids.task()?;
                 if !all.has(&id) && store.get(&id).is_err() {
                     break id;
                 }
             },
         };
         chosen = Some(id.clone());
-        propose(all, id, new.title.clone(), new.fields.clone(), store)
+        let (title, fields) = (new.title.clone(), new.fields.clone());
+        propose(all, Proposal { id, title, fields }, store)
     })?;
     chosen.map_or(Ok(()), |id| Ok(context.out.line(id)?))
 }
@@ -148,8 +127,7 @@ fn change(
         }
     });
     let count = changed.unwrap_or_else(|| Err(out_of_reach()))?;
-    context.out.note(format!("proposed so far: {count}"));
-    Ok(())
+    context.out.conclude(format!("proposed so far: {count}"))
 }
 
 /// Why the proposals do not fit, without line numbers: there is no file.
@@ -170,24 +148,17 @@ fn misfit(error: StoreError, store: &mut dyn Store) -> CliError {
 }
 
 /// Adds a task. If the plan already has it, it must belong to this feature; it then stays in the plan.
-fn propose(
-    all: &mut Proposals,
-    id: TaskId,
-    title: Title,
-    fields: TaskPatch,
-    store: &mut dyn Store,
-) -> Done {
-    refuse_other_feature(&fields, &all.feature)?;
-    if let Some(task) = existing(&id, store)?
+fn propose(all: &mut Proposals, new: Proposal, store: &mut dyn Store) -> Done {
+    refuse_other_feature(&new.fields, &all.feature)?;
+    if let Some(task) = existing(&new.id, store)?
         && task.feature.as_ref() != Some(&all.feature)
     {
-        return Err(with_store(Refusal::Exists { id }.into(), store));
+        return Err(with_store(Refusal::Exists { id: new.id }.into(), store));
     }
     if all.tasks().len() >= PROPOSALS {
-        return Err(refused(&format!("a session may propose {PROPOSALS} tasks")));
+        return Err(refused!("a session may propose {PROPOSALS} tasks"));
     }
-    let added = all.add(Proposal { id, title, fields });
-    added.map_err(|refusal| with_store(refusal.into(), store))
+    all.add(new).map_err(|refusal| with_store(refusal.into(), store))
 }
 
 /// Changes a proposal, or turns a task of the feature into one.
@@ -202,8 +173,7 @@ fn amend(all: &mut Proposals, id: &TaskId, patch: TaskPatch, store: &mut dyn Sto
     all.amend(id, patch).map_err(|refusal| with_store(refusal.into(), store))
 }
 
-/// The tasks that a proposed task waits for.
-fn deps_of(all: &Proposals, id: &TaskId, store: &mut dyn Store) -> Result<Vec<TaskId>, CliError> {
+fn deps_of(all: &Proposals, id: &TaskId, store: &mut dyn Store) -> Result<Vec<TaskId>> {
     let output =
         all.tasks().iter().find(|task| task.id == *id).and_then(|task| task.fields.deps.clone());
     Ok(match output {
@@ -212,19 +182,14 @@ fn deps_of(all: &Proposals, id: &TaskId, store: &mut dyn Store) -> Result<Vec<Ta
     })
 }
 
-/// The task of the plan with this id.
-fn existing(id: &TaskId, store: &mut dyn Store) -> Result<Option<Task>, CliError> {
-    match store.get(id) {
-        Ok(task) => Ok(Some(task).filter(|task| task.status != Status::Deleted)),
-        Err(StoreError::Refused(Refusal::Unknown { .. })) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+fn existing(id: &TaskId, store: &mut dyn Store) -> Result<Option<Task>> {
+    Ok(known_task(id, store)?.filter(|task| task.status != Status::Deleted))
 }
 
 fn refuse_other_feature(fields: &TaskPatch, feature: &FeatureName) -> Done {
     match &fields.feature {
         Some(named) if named.as_ref() != Some(feature) => {
-            Err(refused(&format!("this session proposes tasks for the feature {feature} only"))
+            Err(refused!("this session proposes tasks for the feature {feature} only")
                 .hint("omit --feature"))
         }
         _ => Ok(()),

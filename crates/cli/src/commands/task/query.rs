@@ -3,12 +3,12 @@
 use std::collections::{HashSet, VecDeque};
 
 use clap::Args;
-use ralph_core::task::{Refusal, StatusFilter, Task};
+use ralph_core::task::{StatusFilter, Task};
 use ralph_engine::clock;
 use ralph_engine::ports::{Filter, Scope, Store, StoreError};
 use ralph_ui::tasks::{self, Chain, Details, Kv};
 
-use crate::error::{CliError, Done, feature_name, task_id, with_store};
+use crate::error::{Done, Result, feature_name, known_feature, task_id, with_store};
 use crate::output::Output;
 use crate::wiring::{Context, agent_id};
 
@@ -49,7 +49,9 @@ pub(super) fn cmd_list(args: &ListArgs, context: &mut Context<'_>) -> Done {
         feature,
         ..Filter::default()
     };
-    let tasks = by_priority(store.list(&filter)?);
+    let mut tasks = store.list(&filter)?;
+    // Tasks of one priority stay in the order of their creation.
+    tasks.sort_by_key(|task| task.priority);
     if args.markdown {
         let shown = tasks.iter().map(|task| Kv {
             task,
@@ -65,19 +67,12 @@ pub(super) fn cmd_list(args: &ListArgs, context: &mut Context<'_>) -> Done {
     table_or_json(&tasks, args.json, &mut context.out)
 }
 
-/// Tasks of one priority stay in the order of their creation.
-fn by_priority(mut tasks: Vec<Task>) -> Vec<Task> {
-    tasks.sort_by_key(|task| task.priority);
-    tasks
-}
-
 /// Says what to type when there is nothing to show.
 fn tell_empty(otherwise: &str, store: &mut dyn Store, context: &mut Context<'_>) -> Done {
-    context.out.note(match store.counts(&Scope::All)?.total() {
+    context.out.conclude(match store.counts(&Scope::All)?.total() {
         0 => "no tasks yet; add one: ralph task add \"What to do\"",
         _ => otherwise,
-    });
-    Ok(())
+    })
 }
 
 fn table_or_json(tasks: &[Task], json: bool, out: &mut Output) -> Done {
@@ -147,8 +142,7 @@ pub(super) fn cmd_show(args: &ShowArgs, context: &mut Context<'_>) -> Done {
     if args.json {
         return Ok(context.out.json(&tasks::details(&task, details))?);
     }
-    let style = context.out.style;
-    Ok(context.out.data(tasks::page(&task, details, style))?)
+    Ok(context.out.data(tasks::page(&task, details, context.out.style))?)
 }
 
 fn blockers_of(task: &Task, store: &mut dyn Store) -> Result<Vec<Task>, StoreError> {
@@ -178,8 +172,7 @@ pub(super) fn tree_or_json(tasks: &[Task], args: &TreeArgs, context: &mut Contex
     if args.json {
         return table_or_json(tasks, true, &mut context.out);
     }
-    let style = context.out.style;
-    Ok(context.out.data(tasks::tree(tasks, style))?)
+    Ok(context.out.data(tasks::tree(tasks, context.out.style))?)
 }
 
 /// Show everything that a task waits for, and everything that waits for it
@@ -283,13 +276,9 @@ pub(super) fn cmd_ready(args: &ReadyArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// The scope that `--feature` names; an unknown feature is an error.
-pub(super) fn scope(feature: Option<&str>, store: &mut dyn Store) -> Result<Scope, CliError> {
+pub(super) fn scope(feature: Option<&str>, store: &mut dyn Store) -> Result<Scope> {
     let Some(name) = feature else { return Ok(Scope::All) };
-    let name = feature_name(name)?;
-    if store.features()?.iter().any(|known| known.name == name) {
-        return Ok(Scope::Feature(name));
-    }
-    Err(with_store(Refusal::UnknownFeature { name }.into(), store))
+    Ok(Scope::Feature(known_feature(&feature_name(name)?, store)?.name))
 }
 
 /// Show the first claimable tasks and all claimed ones, for an agent to choose from

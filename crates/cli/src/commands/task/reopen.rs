@@ -11,8 +11,7 @@ use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::project::Project;
 use serde::Serialize;
 
-use super::edit::text_error;
-use crate::error::{CliError, Done, task_id, with_store};
+use crate::error::{CliError, Done, Result, task_id, with_store};
 use crate::wiring::Context;
 
 /// Reopen done or failed tasks; their attempts, evidence and log stay
@@ -33,14 +32,12 @@ pub(super) struct ReopenArgs {
     json: bool,
 }
 
-/// What reopening changed.
 #[derive(Debug, Serialize)]
 pub(crate) struct Reopened {
     /// The tasks, and those that they are parts of.
     reopened: Vec<TaskId>,
     /// Dependents that are done, each with the reopened task that it depends on.
     done_dependents: Vec<Dependent>,
-    /// Plan files in which checkboxes were cleared.
     plan_files: Vec<String>,
 }
 
@@ -53,14 +50,7 @@ struct Dependent {
 
 pub(super) fn cmd_reopen(args: &ReopenArgs, context: &mut Context<'_>) -> Done {
     let ids = args.ids.iter().map(|id| task_id(id)).collect::<Result<Vec<_>, _>>()?;
-    let reason = match args.reason.as_deref().map(str::trim) {
-        Some("") => {
-            return Err(CliError::failed("the reason is empty")
-                .hint("say what is wrong, or omit --reason: --reason TEXT"));
-        }
-        Some(reason) => text::long("reason", reason).map_err(text_error)?,
-        None => String::new(),
-    };
+    let reason = given_reason(args.reason.as_deref())?.unwrap_or_default();
     let reopened = reopen(&ids, &reason, context)?;
     if args.json {
         return Ok(context.out.json(&reopened)?);
@@ -69,12 +59,18 @@ pub(super) fn cmd_reopen(args: &ReopenArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
+/// The argument of `--reason`, which must say something.
+pub(crate) fn given_reason(text: Option<&str>) -> Result<Option<String>> {
+    match text.map(str::trim) {
+        Some("") => Err(CliError::failed("the reason is empty")
+            .hint("say what is wrong, or omit --reason: --reason TEXT")),
+        Some(reason) => Ok(Some(text::long("reason", reason)?)),
+        None => Ok(None),
+    }
+}
+
 /// Reopens tasks in their plan files and in the task database, all or none.
-pub(crate) fn reopen(
-    ids: &[TaskId],
-    reason: &str,
-    context: &mut Context<'_>,
-) -> Result<Reopened, CliError> {
+pub(crate) fn reopen(ids: &[TaskId], reason: &str, context: &mut Context<'_>) -> Result<Reopened> {
     let by = context.actor()?;
     let project = context.project()?;
     let mut store = context.store()?;
@@ -88,6 +84,7 @@ pub(crate) fn reopen(
     }
     // Tried first: a refusal must leave the plan file alone.
     let unique: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+    let may_reopen = |task: &&Task| task.status.is_finished() && task.neighbors.children == 0;
     if let Some(refused) = tasks.iter().find(|task| !may_reopen(task)) {
         let refused = store.reopen(std::slice::from_ref(&refused.id), reason, &by, clock::now());
         return refused.map_err(|error| with_store(error, store)).map(|()| Reopened::nothing());
@@ -103,11 +100,6 @@ pub(crate) fn reopen(
     }
     let reopened = unique.into_iter().chain(parents).collect();
     Ok(Reopened { reopened, done_dependents, plan_files })
-}
-
-/// Whether the store would reopen it.
-fn may_reopen(task: &Task) -> bool {
-    task.status.is_finished() && task.neighbors.children == 0
 }
 
 /// The done tasks that these are parts of: they reopen too.
@@ -128,7 +120,7 @@ fn done_parents(tasks: &[Task], store: &mut dyn Store) -> Result<Vec<TaskId>, St
 }
 
 /// Clears the checkboxes of tasks that come from plan files. Returns the files that changed.
-fn clear_boxes(tasks: &[Task], project: &Project) -> Result<Vec<String>, CliError> {
+fn clear_boxes(tasks: &[Task], project: &Project) -> Result<Vec<String>> {
     let mut by_plan: BTreeMap<&str, Vec<TaskId>> = BTreeMap::new();
     for task in tasks {
         if let Some(key) = &task.reference {
@@ -151,7 +143,7 @@ fn clear_boxes(tasks: &[Task], project: &Project) -> Result<Vec<String>, CliErro
 }
 
 fn plan_error(error: ralph_engine::plan_file::PlanFileError) -> CliError {
-    CliError::failed(format!("the task was not reopened: {error}"))
+    failed!("the task was not reopened: {error}")
         .hint("clear its checkbox yourself, and the task is open again")
 }
 
@@ -160,7 +152,6 @@ impl Reopened {
         Self { reopened: vec![], done_dependents: vec![], plan_files: vec![] }
     }
 
-    /// Says what is open again and what stays done.
     pub(crate) fn tell(&self, context: &mut Context<'_>) {
         for id in &self.reopened {
             context.out.note(format!("{id} is open again"));

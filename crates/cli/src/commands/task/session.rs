@@ -8,7 +8,7 @@ use ralph_engine::socket::client::{self, ClientError};
 use ralph_engine::socket::{Call, Reply};
 
 use super::{TaskArgs, TaskCommand};
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::wiring::Context;
 
 pub(super) fn pass_on(socket: &Path, args: &TaskArgs, context: &mut Context<'_>) -> Done {
@@ -36,31 +36,32 @@ pub(super) fn pass_on(socket: &Path, args: &TaskArgs, context: &mut Context<'_>)
 /// Why the loop did not answer. The store is never used directly instead.
 pub(crate) fn unanswered(error: ClientError) -> CliError {
     match error {
-        ClientError::NobodyThere(path) => CliError::failed(format!(
+        ClientError::NobodyThere(path) => failed!(
             "the loop of this session does not answer at {}, and only the loop may change tasks",
             path.display()
-        ))
+        )
         .hint("if you are not inside a session: unset RALPH_SOCKET"),
-        error => CliError::failed(format!("the loop of this session cannot be reached: {error}")),
+        error => failed!("the loop of this session cannot be reached: {error}"),
     }
 }
 
 impl TaskArgs {
     fn reads_stdin(&self) -> bool {
-        match &self.command {
-            TaskCommand::Log(args) => args.reads_stdin(),
-            TaskCommand::Ask(args) => args.reads_stdin(),
-            TaskCommand::Add(args) => args.reads_stdin(),
-            TaskCommand::Create(args) => args.reads_stdin(),
-            TaskCommand::Update(args) => args.reads_stdin(),
-            TaskCommand::PlanSync(_) => !std::io::stdin().is_terminal(),
-            _ => false,
-        }
+        let text = match &self.command {
+            TaskCommand::Log(args) => args.text.as_deref(),
+            TaskCommand::Ask(args) => Some(args.text.as_str()),
+            TaskCommand::Add(args) => args.fields.description.as_deref(),
+            TaskCommand::Create(args) => args.fields.description.as_deref(),
+            TaskCommand::Update(args) => args.fields.description.as_deref(),
+            TaskCommand::PlanSync(_) => return !std::io::stdin().is_terminal(),
+            _ => None,
+        };
+        text == Some("-")
     }
 }
 
 /// The arguments after `task`. Options before it are for this process and are not passed on.
-fn words(arguments: &[OsString]) -> Result<Vec<String>, CliError> {
+fn words(arguments: &[OsString]) -> Result<Vec<String>> {
     let mut rest = arguments.iter().skip(1);
     while let Some(word) = rest.next() {
         let word = word.to_string_lossy();
@@ -78,7 +79,7 @@ fn words(arguments: &[OsString]) -> Result<Vec<String>, CliError> {
     rest.map(|word| {
         word.to_str()
             .map(str::to_owned)
-            .ok_or_else(|| CliError::usage(format!("{} is not UTF-8 text", word.to_string_lossy())))
+            .ok_or_else(|| usage!("{} is not UTF-8 text", word.to_string_lossy()))
     })
     .collect()
 }

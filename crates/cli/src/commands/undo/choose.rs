@@ -13,20 +13,17 @@ use ralph_core::{TaskId, Timestamp};
 use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
-use ralph_engine::worktrees::Worktrees;
 
-use crate::error::{CliError, quoted, with_store};
+use crate::error::{CliError, Result, quoted};
 use crate::exit_codes::Exit;
 use crate::history;
 use crate::wiring::Context;
 
-/// What to undo.
 pub(super) enum Target {
     Task(TaskId),
     Iterations(usize),
 }
 
-/// What is undone: the iterations, and where.
 pub(super) struct Chosen {
     pub(super) place: Place,
     pub(super) iterations: Vec<LandedIteration>,
@@ -39,7 +36,7 @@ pub(super) struct Place {
 }
 
 /// The iterations to undo, the newest first, and the worktree whose branch has them.
-pub(super) fn choose(target: &Target, context: &mut Context<'_>) -> Result<Chosen, CliError> {
+pub(super) fn choose(target: &Target, context: &mut Context<'_>) -> Result<Chosen> {
     let all = history::all_landed(context)?;
     match target {
         Target::Iterations(many) => {
@@ -53,9 +50,7 @@ pub(super) fn choose(target: &Target, context: &mut Context<'_>) -> Result<Chose
             Ok(Chosen { place, iterations })
         }
         Target::Task(id) => {
-            let mut store = context.reader()?;
-            let task = store.get(id).map_err(|error| with_store(error, &mut *store))?;
-            drop(store);
+            let task = context.task(id)?;
             let is_of = |one: &&LandedIteration| one.tasks.iter().any(|task| task.id == *id);
             let mut of_task: Vec<LandedIteration> = all.iter().filter(is_of).cloned().collect();
             if of_task.is_empty() {
@@ -81,10 +76,7 @@ pub(super) fn choose(target: &Target, context: &mut Context<'_>) -> Result<Chose
 }
 
 /// The commits that name a task, where the journal of its run is gone.
-fn named_by_commits(
-    task: &Task,
-    context: &mut Context<'_>,
-) -> Result<Vec<LandedIteration>, CliError> {
+fn named_by_commits(task: &Task, context: &mut Context<'_>) -> Result<Vec<LandedIteration>> {
     let found = here(context)?.vcs.commits_naming(task.id.as_str())?;
     let tasks = vec![FinishedTask { id: task.id.clone(), title: task.title.to_string() }];
     let run = RunId::new("r-unknown").ok();
@@ -101,7 +93,7 @@ fn named_by_commits(
 }
 
 /// The iterations with only those commits that the branch has; those without any are left out.
-fn on_branch(all: &[LandedIteration], vcs: &GitVcs) -> Result<Vec<LandedIteration>, CliError> {
+fn on_branch(all: &[LandedIteration], vcs: &GitVcs) -> Result<Vec<LandedIteration>> {
     let recent: HashSet<String> = vcs.recent_commits()?;
     let mut found = Vec::new();
     for one in all {
@@ -123,7 +115,7 @@ fn on_branch(all: &[LandedIteration], vcs: &GitVcs) -> Result<Vec<LandedIteratio
 fn not_reverted(
     mut all: Vec<LandedIteration>,
     vcs: &GitVcs,
-) -> Result<(Vec<LandedIteration>, Vec<String>), CliError> {
+) -> Result<(Vec<LandedIteration>, Vec<String>)> {
     let Some(oldest) = all.last().and_then(|one| one.commits.first()) else {
         return Ok((all, vec![]));
     };
@@ -138,18 +130,17 @@ fn not_reverted(
     Ok((all, reverting))
 }
 
-fn here(context: &Context<'_>) -> Result<Place, CliError> {
+fn here(context: &Context<'_>) -> Result<Place> {
     let project = context.project()?;
     let vcs = GitVcs::new(project.clone())?;
     Ok(Place { project, vcs })
 }
 
 /// This worktree, the main one, and those of branches.
-fn places(context: &mut Context<'_>) -> Result<Vec<Place>, CliError> {
+fn places(context: &mut Context<'_>) -> Result<Vec<Place>> {
     let project = context.project()?;
-    let folder = context.worktree_folder(&project)?;
     let mut paths: Vec<PathBuf> = vec![project.worktree.clone(), project.root.clone()];
-    paths.extend(Worktrees::new(&project, &folder).places()?.into_iter().map(|(_, path)| path));
+    paths.extend(context.places(&project)?.into_iter().map(|(_, path)| path));
     let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()) && path.exists());
     let mut found = Vec::new();
@@ -163,8 +154,7 @@ fn places(context: &mut Context<'_>) -> Result<Vec<Place>, CliError> {
 
 fn no_commits(task: &Task) -> CliError {
     let id = &task.id;
-    let failed =
-        CliError::new(Exit::NotEligible, format!("ralph knows of no commit of {id} to revert"));
+    let failed = refused!("ralph knows of no commit of {id} to revert");
     match task.status {
         Status::Done | Status::Failed => {
             failed.hint(format!("to reopen it without a revert: ralph task reopen {id}"))
@@ -176,10 +166,7 @@ fn no_commits(task: &Task) -> CliError {
 fn already(task: &Task, by: &[String]) -> CliError {
     let id = &task.id;
     let by: Vec<&str> = by.iter().map(|commit| super::short(commit)).collect();
-    let failed = CliError::new(
-        Exit::NotEligible,
-        format!("{id} is undone already: {} reverts it", by.join(", ")),
-    );
+    let failed = refused!("{id} is undone already: {} reverts it", by.join(", "));
     match task.status {
         Status::Done => failed.hint(format!("to reopen it: ralph task reopen {id}")),
         _ => failed.hint(format!("see the log of the task: ralph task log {id}")),
@@ -210,7 +197,7 @@ fn too_few(
     found: usize,
     all: &[LandedIteration],
     context: &mut Context<'_>,
-) -> Result<CliError, CliError> {
+) -> Result<CliError> {
     let failed = |why: String| CliError::new(Exit::NotEligible, why);
     if found > 0 {
         let there = count(found as u64, "iteration");

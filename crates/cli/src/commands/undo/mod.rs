@@ -3,7 +3,6 @@
 mod choose;
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal};
 
 use clap::Args;
 use ralph_core::TaskId;
@@ -20,9 +19,9 @@ use ralph_engine::vcs::undo::{PlanEdit, Revert, Undo, UndoError};
 use serde::Serialize;
 
 use self::choose::{Place, Target, choose};
-use crate::commands::task::{Reopened, reopen, text_error};
-use crate::error::{CliError, Done, quoted, task_id};
-use crate::trust::ask;
+use crate::commands::task::{Reopened, given_reason, reopen};
+use crate::error::{CliError, Done, Result, quoted, task_id};
+use crate::trust::{ask, may_ask};
 use crate::wiring::{Context, out_of_reach};
 
 /// Undo a task or the last iterations: revert their commits with new commits and reopen the tasks
@@ -61,7 +60,6 @@ pub(crate) struct UndoArgs {
     json: bool,
 }
 
-/// The JSON output.
 #[derive(Serialize)]
 struct Told<'a> {
     dry_run: bool,
@@ -85,14 +83,7 @@ pub(crate) fn cmd_undo(args: &UndoArgs, context: &mut Context<'_>) -> Done {
     if context.session_socket().is_some() {
         return Err(out_of_reach());
     }
-    let reason = match args.reason.as_deref().map(str::trim) {
-        Some("") => {
-            return Err(CliError::failed("the reason is empty")
-                .hint("say what is wrong, or omit --reason: --reason TEXT"));
-        }
-        Some(reason) => Some(text::long("reason", reason).map_err(text_error)?),
-        None => None,
-    };
+    let reason = given_reason(args.reason.as_deref())?;
     check_version()?;
     let target = target(args, context)?;
     let chosen = choose(&target, context)?;
@@ -100,7 +91,10 @@ pub(crate) fn cmd_undo(args: &UndoArgs, context: &mut Context<'_>) -> Done {
     let ralph = project.worktree.join(".ralph");
     let _lock = match args.dry_run {
         true => {
-            refuse_active(WorktreeLock::holder(&ralph))?;
+            if let Some(pid) = WorktreeLock::holder(&ralph) {
+                let why = format!("another run is active in this worktree (pid {pid})");
+                return Err(locked(&why));
+            }
             None
         }
         false => {
@@ -134,15 +128,12 @@ pub(crate) fn cmd_undo(args: &UndoArgs, context: &mut Context<'_>) -> Done {
             return Ok(context.out.json(&told(&undo, &tasks, &[], None))?);
         }
         context.out.data(format!("{}\n", lines.join("\n")))?;
-        context.out.note("dry run: nothing was changed");
-        return Ok(());
+        return context.out.conclude("dry run: nothing was changed");
     }
-    let asks = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if asks && !args.yes && !args.json {
+    if may_ask() && !args.yes && !args.json {
         context.out.error(lines.join("\n"));
         if !ask("Undo this?", context)? {
-            context.out.note("nothing was changed");
-            return Ok(());
+            return context.out.conclude("nothing was changed");
         }
     }
     let made = vcs
@@ -163,7 +154,7 @@ pub(crate) fn cmd_undo(args: &UndoArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-fn target(args: &UndoArgs, context: &mut Context<'_>) -> Result<Target, CliError> {
+fn target(args: &UndoArgs, context: &mut Context<'_>) -> Result<Target> {
     let number = |text: &str| text.parse::<usize>().ok();
     let target = match (&args.target, &args.task, args.iterations) {
         (_, Some(id), _) => Target::Task(task_id(id)?),
@@ -174,11 +165,9 @@ fn target(args: &UndoArgs, context: &mut Context<'_>) -> Result<Target, CliError
                 let is_task = TaskId::new(word)
                     .is_ok_and(|id| context.reader().is_ok_and(|mut store| store.get(&id).is_ok()));
                 if is_task {
-                    return Err(CliError::usage(format!(
-                        "{word} is the id of a task and a number of iterations"
-                    ))
-                    .hint(format!("to undo the task: ralph undo --task {word}"))
-                    .hint(format!("to undo iterations: ralph undo --iterations {word}")));
+                    return Err(usage!("{word} is the id of a task and a number of iterations")
+                        .hint(format!("to undo the task: ralph undo --task {word}"))
+                        .hint(format!("to undo iterations: ralph undo --iterations {word}")));
                 }
                 Target::Iterations(many)
             }
@@ -207,7 +196,7 @@ fn plans(
     tasks: &[FinishedTask],
     project: &Project,
     context: &mut Context<'_>,
-) -> Result<Vec<(PlanFile, Vec<TaskId>)>, CliError> {
+) -> Result<Vec<(PlanFile, Vec<TaskId>)>> {
     let mut store = context.reader()?;
     let mut by_key: BTreeMap<String, Vec<TaskId>> = BTreeMap::new();
     for task in tasks {
@@ -224,12 +213,11 @@ fn plans(
     Ok(found)
 }
 
-/// Reopens those of the tasks that are done.
 fn reopen_done(
     tasks: &[FinishedTask],
     note: &str,
     context: &mut Context<'_>,
-) -> Result<Option<Reopened>, CliError> {
+) -> Result<Option<Reopened>> {
     let mut store = context.reader()?;
     let mut is_done = |id: &TaskId| store.get(id).is_ok_and(|task| task.status == Status::Done);
     let done: Vec<TaskId> =
@@ -324,19 +312,12 @@ fn tell(undo: &Undo, made: &[String], reopened: Option<&Reopened>, context: &mut
     context.out.note(format!("to take this back: git revert {all}"));
 }
 
-fn refuse_active(holder: Option<String>) -> Result<(), CliError> {
-    match holder {
-        Some(pid) => Err(locked(&format!("another run is active in this worktree (pid {pid})"))),
-        None => Ok(()),
-    }
-}
-
 fn locked(why: &str) -> CliError {
-    CliError::failed(format!("nothing was undone: {why}")).hint("stop it first: ralph cancel")
+    failed!("nothing was undone: {why}").hint("stop it first: ralph cancel")
 }
 
 fn refused(error: UndoError, tasks: &[FinishedTask]) -> CliError {
-    let failed = CliError::failed(format!("nothing was undone: {error}"));
+    let failed = failed!("nothing was undone: {error}");
     match error {
         UndoError::Conflict { commit, .. } => {
             let failed = failed.hint(format!(

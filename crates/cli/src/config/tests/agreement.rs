@@ -113,7 +113,7 @@ fn the_schema_has_every_key() {
     for (key, setting) in names::keys() {
         let pointer = format!("/properties/{}", key.replace('.', "/properties/"));
         let found = schema.pointer(&pointer).unwrap_or_else(|| panic!("{key}"));
-        assert_eq!(found["default"], setting.default.view().to_json(), "{key}");
+        assert_eq!(found["default"], serde_json::json!(setting.default.view()), "{key}");
         assert!(found["description"].as_str().is_some_and(|text| !text.is_empty()), "{key}");
     }
     assert_eq!(schema["properties"]["loop"]["properties"]["jobs"]["minimum"], 1);

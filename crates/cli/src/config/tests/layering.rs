@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ralph_core::task::RetryLimit;
+
 use super::*;
 
 #[test]
@@ -233,14 +235,14 @@ fn gates_of_the_repo_replace_the_users() {
 #[test]
 fn retries_by_number_word_or_preset() {
     let limit = |text: &str| retry_limit(&config(repo(text)));
-    assert_eq!(limit(""), Retries::AtMost(3));
+    assert_eq!(limit(""), RetryLimit::AtMost(3));
     for preset in ["progress", "checklist", "dag", "auto"] {
-        assert_eq!(limit(&format!("preset = '{preset}'")), Retries::AtMost(3), "{preset}");
+        assert_eq!(limit(&format!("preset = '{preset}'")), RetryLimit::AtMost(3), "{preset}");
     }
-    assert_eq!(limit("preset = 'branches'"), Retries::Unlimited);
-    assert_eq!(limit("preset = 'tasks'"), Retries::Unlimited);
-    assert_eq!(limit("preset = 'pick'\nloop.max_retries = 7"), Retries::AtMost(7));
-    assert_eq!(limit("loop.max_retries = 'unlimited'"), Retries::Unlimited);
-    assert_eq!(retry_limit(&config(set("loop.max_retries=0"))), Retries::AtMost(0));
+    assert_eq!(limit("preset = 'branches'"), RetryLimit::Unlimited);
+    assert_eq!(limit("preset = 'tasks'"), RetryLimit::Unlimited);
+    assert_eq!(limit("preset = 'pick'\nloop.max_retries = 7"), RetryLimit::AtMost(7));
+    assert_eq!(limit("loop.max_retries = 'unlimited'"), RetryLimit::Unlimited);
+    assert_eq!(retry_limit(&config(set("loop.max_retries=0"))), RetryLimit::AtMost(0));
     assert!(error(repo("loop.max_retries = 'unlimted'")).contains("did you mean \"unlimited\"?"));
 }

@@ -3,10 +3,9 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use ralph_core::branch::{BranchError, check_free};
+use ralph_core::branch::{BranchError, BranchName, check_free};
 use ralph_core::forge::is_protected;
 use ralph_core::ids::RunId;
-use ralph_core::nearest::nearest;
 use ralph_core::plan::markdown::Stray;
 use ralph_core::run::lanes::{Schedule, Section, SectionError, sections};
 use ralph_core::text::printable_line;
@@ -25,7 +24,7 @@ use super::super::worktrees::{folder, identity};
 use super::super::{RunOptions, git_failed};
 use super::remote::Remote;
 use crate::config::{Config, Preset, key};
-use crate::error::{CliError, Done, quoted};
+use crate::error::{CliError, Done, Result, quoted};
 use crate::wiring::Context;
 
 /// A call that works on branches.
@@ -46,7 +45,6 @@ pub(super) struct Call {
     pub(super) include: String,
     /// The command that prepares a new worktree.
     pub(super) setup_command: String,
-    /// The folder of the worktrees.
     pub(super) folder: PathBuf,
     /// The base that each section names.
     bases: Vec<Option<String>>,
@@ -54,7 +52,6 @@ pub(super) struct Call {
     pub(super) usual: Option<String>,
     pub(super) remote: Remote,
     pub(super) keep: String,
-    /// The id of the call.
     pub(super) run: Option<RunId>,
     /// The commit at which ralph found or created each branch.
     pub(super) begun: RefCell<Vec<Option<String>>>,
@@ -71,10 +68,8 @@ pub(super) fn check_home(project: &Project) -> Done {
         return Ok(());
     }
     let here = project.worktree.display();
-    Err(CliError::run_failed(format!(
-        "{here} is not the main worktree, and ralph works on branches from there"
-    ))
-    .hint(format!("run it there: ralph -C {} loop build", quoted(&project.root))))
+    Err(run_failed!("{here} is not the main worktree, and ralph works on branches from there")
+        .hint(format!("run it there: ralph -C {} loop build", quoted(&project.root))))
 }
 
 impl Call {
@@ -84,8 +79,8 @@ impl Call {
         home: &Project,
         config: &Config,
         context: &Context<'_>,
-    ) -> Result<Self, CliError> {
-        let read = plan.read().map_err(|error| plan_error(&error))?;
+    ) -> Result<Self> {
+        let read = plan.read().map_err(plan_error)?;
         let Some(read) = read else { return Err(no_plan(plan, home)) };
         let (sections, empty) =
             sections(&read.doc).map_err(|error| section_error(plan, &read.text, &error))?;
@@ -114,32 +109,23 @@ impl Call {
             begun: RefCell::new(vec![None; sections.len()]),
             text: read.text,
             unread: None,
-            protected: config
-                .get(key::GIT_PROTECTED_BRANCHES)
-                .into_iter()
-                .map(str::to_owned)
-                .collect(),
+            protected: config.texts(key::GIT_PROTECTED_BRANCHES),
             home: home.clone(),
             sections,
             empty,
             stray: read.doc.stray,
         };
-        call.check_names()?;
+        let current = current_branch(home).map_err(git_failed)?;
+        call.open().try_for_each(|at| call.check_name(at, current.as_deref()))?;
         call.find_bases(config)?;
         Ok(call)
     }
 
-    /// The sections to work on.
     fn open(&self) -> impl Iterator<Item = usize> {
         (0..self.sections.len()).filter(|at| {
             let section = &self.sections[*at];
             self.only.is_none_or(|only| only == *at) && section.ticked < section.tasks
         })
-    }
-
-    fn check_names(&self) -> Done {
-        let current = current_branch(&self.home).map_err(git_failed)?;
-        self.open().try_for_each(|at| self.check_name(at, current.as_deref()))
     }
 
     fn check_name(&self, at: usize, current: Option<&str>) -> Done {
@@ -153,7 +139,7 @@ impl Call {
 
     fn refused(&self, section: &Section, error: &BranchError) -> CliError {
         let place = format!("{}:{}", self.plan.name(), section.line);
-        let failed = CliError::run_failed(format!("{place}: {error}"));
+        let failed = run_failed!("{place}: {error}");
         match error {
             BranchError::Current { .. } => {
                 failed.hint("switch to another branch first: git switch main")
@@ -180,23 +166,24 @@ impl Call {
     }
 
     /// The base that a section names for its branch, which must exist.
-    fn base_named(&self, at: usize) -> Result<Option<String>, CliError> {
+    fn base_named(&self, at: usize) -> Result<Option<String>> {
         let section = &self.sections[at];
         let place = format!("{}:{}", self.plan.name(), section.line);
         match &section.base {
             Some(base) => {
                 let found = self.base_commit(base)?;
                 let missing = || {
-                    CliError::run_failed(format!(
+                    run_failed!(
                         "{place}: there is no commit {base:?} to start branch {} from",
                         section.name
-                    ))
+                    )
                     .hint("see all branches: git branch --all")
                 };
                 found.ok_or_else(missing).map(Some)
             }
-            None if self.usual.is_none() && section.needs.is_empty() => Err(CliError::run_failed(
-                format!("{place}: there is no commit to start branch {} from", section.name),
+            None if self.usual.is_none() && section.needs.is_empty() => Err(run_failed!(
+                "{place}: there is no commit to start branch {} from",
+                section.name
             )
             .hint("commit something first, or set git.pr_base to a branch")),
             None => Ok(None),
@@ -237,7 +224,6 @@ impl Call {
         Ok(())
     }
 
-    /// Why the plan can no longer be read, as a sentence.
     pub(super) fn unread_words(&self) -> Option<String> {
         let why = self.unread.as_ref()?;
         Some(format!("ralph cannot read the changes in {}: {why}", self.plan.name()))
@@ -258,7 +244,6 @@ impl Call {
         Worktrees::new(&self.home, &self.folder)
     }
 
-    /// The commit at which ralph found or created a branch in this call.
     pub(super) fn begun(&self, number: usize) -> Option<String> {
         self.begun.borrow()[number].clone()
     }
@@ -281,7 +266,6 @@ impl Call {
         Some(format!("{what} in no branch ({place}): move {them} below a `## Branch:` heading"))
     }
 
-    /// Why a branch never started.
     pub(super) fn needs_words(&self, missing: &[usize]) -> String {
         let names: Vec<&str> = missing.iter().map(|at| self.sections[*at].name.as_str()).collect();
         format!("it needs {}, which is not complete", names.join(" and "))
@@ -289,11 +273,7 @@ impl Call {
 
     /// How many tasks of a branch are done, and how many there are: from the store, or from the plan if no run has
     /// worked on it.
-    pub(super) fn tally(
-        &self,
-        number: usize,
-        context: &mut Context<'_>,
-    ) -> Result<(u64, u64), CliError> {
+    pub(super) fn tally(&self, number: usize, context: &mut Context<'_>) -> Result<(u64, u64)> {
         let section = &self.sections[number];
         let plan = self.plan.of_branch(section.name.as_str(), &self.home.worktree, "");
         let counts = context.reader()?.counts(&Scope::Plan(plan.key()))?;
@@ -347,24 +327,27 @@ impl Call {
         if self.keep != "never" {
             return Ok(());
         }
-        let branch = &self.sections[number].name;
-        match self.worktrees().remove(branch) {
-            Ok(Some(removed)) => {
-                if let Some(wip) = removed.saved {
-                    context
-                        .out
-                        .note(format!("{branch}: uncommitted work is saved in {}", wip.saved.name));
-                }
-            }
-            Ok(None) => {}
-            Err(error) => {
-                context.out.warning(format!("ralph keeps the worktree of {branch}: {error}"));
-            }
-        }
+        self.remove_worktree(&self.sections[number].name, context);
         Ok(())
     }
 
-    /// Prints what would happen.
+    /// Removes the worktree of a branch, and says where its uncommitted work is. Returns whether it is gone.
+    pub(super) fn remove_worktree(&self, branch: &BranchName, context: &mut Context<'_>) -> bool {
+        match self.worktrees().remove(branch) {
+            Ok(removed) => {
+                if let Some(wip) = removed.and_then(|removed| removed.saved) {
+                    let name = wip.saved.name;
+                    context.out.note(format!("{branch}: uncommitted work is saved in {name}"));
+                }
+                true
+            }
+            Err(error) => {
+                context.out.warning(format!("ralph keeps the worktree of {branch}: {error}"));
+                false
+            }
+        }
+    }
+
     pub(super) fn rehearsed(&self, options: &RunOptions, config: &Config) -> String {
         let mut order = Schedule::new(self.sections.clone(), self.jobs);
         if let Some(only) = self.only {
@@ -406,20 +389,18 @@ fn jobs(config: &Config) -> usize {
     set.map_or(0, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX))
 }
 
-fn find(sections: &[Section], name: &str) -> Result<usize, CliError> {
+fn find(sections: &[Section], name: &str) -> Result<usize> {
     let place = sections.iter().position(|section| section.name.as_str() == name);
     place.ok_or_else(|| {
         let names: Vec<&str> = sections.iter().map(|section| section.name.as_str()).collect();
-        let failed = CliError::run_failed(format!("the plan has no branch {name}"));
-        match nearest(name, names.iter().copied(), 1).first() {
-            Some(near) => failed.hint(format!("did you mean {near}?")),
-            None => failed.hint(format!("it has: {}", names.join(", "))),
-        }
+        let failed = run_failed!("the plan has no branch {name}");
+        let all = names.join(", ");
+        failed.near(name, names, format!("it has: {all}"))
     })
 }
 
 fn section_error(plan: &PlanFile, text: &str, error: &SectionError) -> CliError {
-    let failed = CliError::run_failed(format!("{}: {error}", plan.name()));
+    let failed = run_failed!("{}: {error}", plan.name());
     let line = match error {
         SectionError::Name { line, .. }
         | SectionError::UnknownNeed { line, .. }

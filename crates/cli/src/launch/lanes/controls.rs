@@ -4,9 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ralph_core::Timestamp;
-use ralph_core::agent::AgentEvent;
-use ralph_core::run::{Control, Fact, RunEvent, SlotId};
+use ralph_core::run::{Control, Fact, RunEvent};
 use ralph_core::view::Reporter;
 
 /// Collects the user's commands from every lane.
@@ -41,10 +39,4 @@ impl Reporter for Controls {
             Control::Skip { .. } | Control::Retry { .. } => {}
         }
     }
-
-    fn agent(&mut self, _slot: SlotId, _event: &AgentEvent) {}
-
-    fn tick(&mut self, _now: Timestamp) {}
-
-    fn finish(&mut self) {}
 }

@@ -1,33 +1,29 @@
 //! The worktree of a branch, and the run in it.
 
-use std::ffi::OsString;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ralph_core::Timestamp;
-use ralph_core::agent::AgentEvent;
 use ralph_core::attempt::context::BranchWork;
 use ralph_core::branch::BranchName;
-use ralph_core::run::{Fact, Notice, RunEvent, SlotId};
+use ralph_core::run::{Fact, Notice, RunEvent};
 use ralph_core::view::Reporter;
 use ralph_engine::git::commit_of;
 use ralph_engine::interrupts::Interrupts;
-use ralph_engine::ports::{GitError, SandboxMounts};
+use ralph_engine::ports::GitError;
 use ralph_engine::project::Project;
 use ralph_engine::run::shared_budget::SharedBudget;
 use ralph_engine::run::{self, Ended, Setup, WorktreeSetupError};
-use ralph_engine::sandbox::Sandbox;
-use ralph_engine::worktrees::{Prepared, Wanted, Worktrees};
+use ralph_engine::worktrees::{Identity, Prepared, Wanted};
 
 use super::super::display::Shared;
 use super::super::{RunLocation, RunOptions, assemble, git_failed, lock, run_error};
 use super::call::Call;
 use super::controls::Controls;
 use super::{End, Lane, LaneEvent, Went};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -37,11 +33,8 @@ pub(super) struct Shares {
     pub(super) display: Shared,
     /// How long the call has been running.
     pub(super) elapsed: Duration,
-    /// Whether the user has stopped the call.
     pub(super) interrupts: Interrupts,
-    /// The user's commands to the running lanes.
     pub(super) controls: Controls,
-    /// Receives the events of the lanes.
     pub(super) events: Sender<LaneEvent>,
 }
 
@@ -87,25 +80,10 @@ impl Reporter for Published {
         // The receiver is gone only after the call has ended.
         let _ = self.events.send(LaneEvent::Watches(self.number, watches));
     }
-
-    fn agent(&mut self, _slot: SlotId, _event: &AgentEvent) {}
-
-    fn tick(&mut self, _now: Timestamp) {}
-
-    fn finish(&mut self) {}
 }
 
-/// The command that prepares a new worktree.
-struct WorktreeSetup {
-    command: String,
-    folder: PathBuf,
-    environment: Vec<(OsString, OsString)>,
-    sandbox: Arc<Sandbox>,
-    shown: SandboxMounts,
-    log: PathBuf,
-    worktrees: Worktrees,
-    branch: BranchName,
-}
+/// Runs the command that prepares a new worktree.
+type WorktreeSetup = Box<dyn FnOnce() -> Result<(), WorktreeSetupError> + Send>;
 
 impl Call {
     /// Creates or reuses the worktree of a branch, and sets up the run in it. `None` if the branch is done and has no
@@ -116,7 +94,7 @@ impl Call {
         shares: &Shares,
         options: &RunOptions,
         context: &mut Context<'_>,
-    ) -> Result<Option<Ready>, CliError> {
+    ) -> Result<Option<Ready>> {
         let section = &self.sections[number];
         let branch = &section.name;
         let worktrees = self.worktrees();
@@ -133,12 +111,11 @@ impl Call {
         }
         let (base, continued) = self.continues(number)?;
         let Some(base) = base else {
-            return Err(CliError::failed(format!(
-                "there is no commit to start branch {branch} from"
-            ))
-            .hint("set git.pr_base to a branch"));
+            return Err(failed!("there is no commit to start branch {branch} from")
+                .hint("set git.pr_base to a branch"));
         };
-        let identity = self.identity_of(context);
+        let home = context.environment.home.clone();
+        let identity = Identity { home, ..self.identity.clone() };
         let wanted = Wanted {
             branch,
             base: &base,
@@ -177,21 +154,21 @@ impl Call {
             *time = time.saturating_sub(elapsed).max(1);
         }
         let shown = setup.ports.vcs.shown_to_judges(None)?;
-        let worktree_setup =
-            (!self.setup_command.is_empty() && !prepared.setup_done).then(|| WorktreeSetup {
-                command: self.setup_command.clone(),
-                folder: prepared.path.clone(),
-                environment: setup.judge_environment().to_vec(),
-                sandbox: Arc::clone(&setup.sandbox),
-                shown,
-                log: setup.files.logs.folder.join("setup.log"),
-                worktrees: self.worktrees(),
-                branch: branch.clone(),
-            });
+        let is_new = !self.setup_command.is_empty() && !prepared.setup_done;
+        let worktree_setup = is_new.then(|| {
+            let (command, folder) = (self.setup_command.clone(), prepared.path.clone());
+            let environment = setup.judge_environment().to_vec();
+            let sandbox = Arc::clone(&setup.sandbox);
+            let log = setup.files.logs.folder.join("setup.log");
+            let branch = branch.clone();
+            Box::new(move || {
+                let (env, jail) = (environment, (sandbox.as_ref(), shown));
+                run::run_worktree_setup(&worktrees, &branch, &command, &folder, &env, jail, &log)
+            }) as WorktreeSetup
+        });
         let (display, interrupts) = (shares.display.clone(), shares.interrupts.clone());
         let controls = shares.controls.clone();
         let published = Published { went: Arc::default(), number, events: shares.events.clone() };
-        let mut reporters = reporters;
         reporters.push(Box::new(published.clone()));
         Ok(Some(Ready {
             setup,
@@ -202,12 +179,6 @@ impl Call {
             interrupts,
             controls,
         }))
-    }
-
-    fn identity_of(&self, context: &Context<'_>) -> ralph_engine::worktrees::Identity {
-        let mut identity = self.identity.clone();
-        identity.home.clone_from(&context.environment.home);
-        identity
     }
 }
 
@@ -224,12 +195,17 @@ fn worktree_notices(branch: &BranchName, base: &str, prepared: &Prepared) -> Vec
 }
 
 impl Ready {
-    /// Runs the lane to its end.
     pub(super) fn run(self) -> End {
         let Self { setup, reporters, worktree_setup, display, interrupts, controls, published } =
             self;
-        if let Some(end) = worktree_setup.and_then(|worktree_setup| worktree_setup.run(&display)) {
-            return end;
+        match worktree_setup.map_or(Ok(()), |prepare| prepare()) {
+            Ok(()) => {}
+            Err(WorktreeSetupError::Interrupted) => return End::Cancelled,
+            Err(error) => {
+                let is_git = matches!(error, WorktreeSetupError::Git(_));
+                let exit = if is_git { Exit::GitFailed } else { Exit::Error };
+                return failed(&display, exit.code(), error.to_string());
+            }
         }
         // From here on the run receives commands itself.
         if interrupts.was_interrupted() || controls.cancelled() {
@@ -245,33 +221,6 @@ impl Ready {
             Err(error) => {
                 let error = run_error(error);
                 failed(&display, error.exit.code(), error.message().to_owned())
-            }
-        }
-    }
-}
-
-impl WorktreeSetup {
-    /// Runs the command. Returns the end of the lane if it failed.
-    fn run(self, display: &Shared) -> Option<End> {
-        let Self { command, folder, environment, sandbox, shown, log, worktrees, branch } = self;
-        let sandboxed = (sandbox.as_ref(), shown);
-        let ran = run::run_worktree_setup(
-            &worktrees,
-            &branch,
-            &command,
-            &folder,
-            &environment,
-            sandboxed,
-            &log,
-        );
-        match ran {
-            Ok(()) => None,
-            Err(WorktreeSetupError::Interrupted) => Some(End::Cancelled),
-            Err(error @ WorktreeSetupError::Failed { .. }) => {
-                Some(failed(display, Exit::Error.code(), error.to_string()))
-            }
-            Err(error @ WorktreeSetupError::Git(_)) => {
-                Some(failed(display, Exit::GitFailed.code(), error.to_string()))
             }
         }
     }

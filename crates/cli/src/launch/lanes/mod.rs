@@ -36,7 +36,7 @@ use ralph_ui::lanes::{LaneLine, prefixes, summary};
 
 use super::display::{self, Shared};
 use super::{DisplayKind, RunOptions, lock, tidy, worktrees};
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 use call::Call;
@@ -45,32 +45,23 @@ use record::CallRecord;
 
 /// A branch that ralph works on in parallel with others.
 pub(crate) struct Lane {
-    /// Its index.
     pub(super) number: u64,
-    /// The call that it belongs to.
     pub(super) call: Option<RunId>,
-    /// Its section of the plan.
     pub(super) plan: PlanFile,
     /// The base that its section names.
     pub(super) base: Option<String>,
     /// Its description in the prompts of sessions.
     pub(super) work: BranchWork,
-    /// The budget, which all share.
     pub(super) shared_budget: SharedBudget,
-    /// The screen, which all share.
     pub(super) display: Shared,
 }
 
-/// What happened to the branch of a lane.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Went {
-    /// The result of publishing it, if the user asked for that.
     publication: Option<Publication>,
-    /// The last state of its pull request.
     review: Option<Review>,
 }
 
-/// How a lane ended.
 #[derive(Debug)]
 pub(super) enum End {
     /// Like any run, with the publication and the review of its branch.
@@ -143,9 +134,7 @@ impl End {
             Self::Done | Self::Cancelled => None,
         }
     }
-}
 
-impl End {
     /// The page of the pull request that has already merged its branch.
     fn merged_as(&self) -> Option<&str> {
         match self {
@@ -183,7 +172,6 @@ impl End {
 /// An event of a lane, by its number.
 #[derive(Debug)]
 enum LaneEvent {
-    /// It has ended.
     Ended(usize, Box<End>),
     /// It only watches its pull request now, or has work again.
     Watches(usize, bool),
@@ -214,7 +202,6 @@ pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Contex
     finish(&call, &ends, context)
 }
 
-/// Prints what would happen, without doing it.
 pub(super) fn dry_run(options: &RunOptions, plan: &PlanFile, context: &mut Context<'_>) -> Done {
     let home = context.project()?;
     call::check_home(&home)?;
@@ -232,7 +219,7 @@ fn run_all(
     interrupts: &Interrupts,
     options: &RunOptions,
     context: &mut Context<'_>,
-) -> Result<Vec<End>, CliError> {
+) -> Result<Vec<End>> {
     let count = call.sections.len();
     let mut schedule = Schedule::new(call.sections.clone(), call.jobs);
     if let Some(only) = call.only {
@@ -336,10 +323,10 @@ fn spawn(number: usize, ready: make::Ready, events: &Sender<LaneEvent>) -> Done 
             let _ = events.send(LaneEvent::Ended(number, Box::new(end)));
         })
         .map(drop)
-        .map_err(|error| CliError::run_failed(format!("no thread for a branch: {error}")))
+        .map_err(|error| run_failed!("no thread for a branch: {error}"))
 }
 
-fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>, CliError> {
+fn displays(call: &Call, context: &mut Context<'_>) -> Result<Vec<Shared>> {
     let names: Vec<&str> = call.sections.iter().map(|section| section.name.as_str()).collect();
     let json = display::shown(&context.config()?) == DisplayKind::Json;
     let out: Box<dyn Write + Send> =
@@ -392,12 +379,7 @@ fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
     }
 }
 
-fn lane_line(
-    call: &Call,
-    number: usize,
-    end: &End,
-    context: &mut Context<'_>,
-) -> Result<LaneLine, CliError> {
+fn lane_line(call: &Call, number: usize, end: &End, context: &mut Context<'_>) -> Result<LaneLine> {
     let section = &call.sections[number];
     let (done, total) = call.tally(number, context)?;
     let branch = section.name.to_string();

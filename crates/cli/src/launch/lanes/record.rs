@@ -12,7 +12,7 @@ use super::super::policy::{budget, sessions_of};
 use super::super::{RunOptions, resume, sandbox};
 use super::End;
 use crate::config::{Config, Preset};
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
@@ -22,15 +22,14 @@ pub(super) struct CallRecord {
 }
 
 impl CallRecord {
-    /// Records that the call starts.
     pub(super) fn begin(
         options: &RunOptions,
         plan: &PlanFile,
         home: &Project,
         config: &Config,
         context: &Context<'_>,
-    ) -> Result<Self, CliError> {
-        let bad_id = |error| CliError::failed(format!("ralph could not create an id: {error}"));
+    ) -> Result<Self> {
+        let bad_id = |error| failed!("ralph could not create an id: {error}");
         let preset = Preset::named("branches")
             .ok_or_else(|| CliError::failed("there is no preset branches"))?;
         let run = context.ids().run().map_err(bad_id)?;
@@ -65,13 +64,12 @@ impl CallRecord {
         Ok(this)
     }
 
-    /// The id of the call.
     pub(super) fn run(&self) -> &RunId {
         &self.state.run
     }
 
     /// Records that the call has ended. The next call resumes one that was cancelled or failed.
-    pub(super) fn end(mut self, ends: &[End]) -> Result<(), CliError> {
+    pub(super) fn end(mut self, ends: &[End]) -> Result<()> {
         self.state.active = false;
         self.state.finished = !ends.iter().any(|end| match end {
             End::Ran(outcome, _) => StopReason::is_interruption(&outcome.reason),
@@ -82,10 +80,10 @@ impl CallRecord {
         self.write()
     }
 
-    fn write(&self) -> Result<(), CliError> {
+    fn write(&self) -> Result<()> {
         self.state.text().and_then(|text| self.record.keep(&text)).map_err(|error| {
             let path = self.record.kept.as_ref().unwrap_or(&self.record.copy);
-            CliError::run_failed(format!("{} cannot be written: {error}", path.display()))
+            run_failed!("{} cannot be written: {error}", path.display())
         })
     }
 }

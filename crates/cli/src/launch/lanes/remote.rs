@@ -16,7 +16,7 @@ use ralph_engine::vcs::base::{branch_named, pr_base, start_of};
 use super::super::{git_failed, publish};
 use super::call::Call;
 use crate::config::{Config, key};
-use crate::error::{CliError, Done};
+use crate::error::{Done, Result};
 use crate::wiring::Context;
 
 /// The known state of the remote.
@@ -111,7 +111,7 @@ impl Call {
 
     /// The revision of a base. A published branch starts at the remote's version of its base: commits that only the
     /// local one has, such as the plan's, would be part of every pull request.
-    pub(super) fn base_commit(&self, base: &str) -> Result<Option<String>, CliError> {
+    pub(super) fn base_commit(&self, base: &str) -> Result<Option<String>> {
         let pr = &self.remote.pr;
         let is_section = self.sections.iter().any(|section| section.name.as_str() == base);
         if self.remote.is_used && !is_section {
@@ -150,7 +150,7 @@ impl Call {
     }
 
     /// The last known commit of a branch on the remote.
-    fn remote_tip(&self, number: usize) -> Result<Option<String>, CliError> {
+    fn remote_tip(&self, number: usize) -> Result<Option<String>> {
         let branch = &self.sections[number].name;
         match &self.remote.tips {
             Some(tips) if number < tips.len() => Ok(tips[number].clone()),
@@ -164,10 +164,7 @@ impl Call {
 
     /// Where a branch that does not exist locally starts: at the remote's version, else at its base. A local branch
     /// that is behind the remote is fast-forwarded. Returns a sentence about it.
-    pub(super) fn continues(
-        &self,
-        number: usize,
-    ) -> Result<(Option<String>, Option<Notice>), CliError> {
+    pub(super) fn continues(&self, number: usize) -> Result<(Option<String>, Option<Notice>)> {
         let (branch, remote) = (&self.sections[number].name, &self.remote.push);
         let base = self.base_of(number);
         let Some(there) = self.remote_tip(number)? else { return Ok((base, None)) };
@@ -213,25 +210,14 @@ impl Call {
         if self.keep == "always" {
             return Ok(());
         }
-        let worktrees = self.worktrees();
-        match worktrees.remove(branch) {
-            Ok(removed) => {
-                if let Some(wip) = removed.and_then(|removed| removed.saved) {
-                    let name = wip.saved.name;
-                    context.out.note(format!("{branch}: uncommitted work is saved in {name}"));
-                }
-            }
-            Err(error) => {
-                context.out.warning(format!("ralph keeps the worktree of {branch}: {error}"));
-                return Ok(());
-            }
+        if !self.remove_worktree(branch, context) {
+            return Ok(());
         }
-        worktrees.delete_branch(branch)?;
+        self.worktrees().delete_branch(branch)?;
         let _ = self.remote.records.forget(branch.as_str());
-        context.out.note(format!(
+        context.out.conclude(format!(
             "{branch} is merged ({page}): ralph removed its worktree and its branch"
-        ));
-        Ok(())
+        ))
     }
 
     /// Removes finished branches without a worktree that the server has merged since.

@@ -45,7 +45,6 @@ pub(super) const NOT_SHOWN: &[(&str, &str)] = &[
     ("{folder} cannot be written: {error}", "a disk that refuses: `faults`"),
     ("{} cannot be written: {error}", "a disk that refuses: `faults`"),
     ("{} cannot be written: {detail}", "a disk that refuses: `faults`"),
-    ("{} cannot be removed: {error}", "a disk that refuses: `faults`"),
     ("check its owner and permissions: ls -ld {}", "a disk that refuses: `looping::strange`"),
     ("ralph stores your approvals there", "a disk that refuses: `faults`"),
     ("the disk is full: {} could not be written", "a disk that is full: `faults`"),
@@ -185,4 +184,17 @@ pub(super) const NOT_SHOWN: &[(&str, &str)] = &[
     ("the demo failed: {}", "the demo works: `demo`"),
     ("the request cannot be read: {error}", "only ralph itself calls this command"),
     ("{point} is not a point to crash at", "only the tests call this"),
+    ("a proposed task has no status yet", "only a session meets it: `features::building`"),
+    ("name each proposal to withdraw", "only a session meets it: `features::building`"),
+    ("a session may propose {PROPOSALS} tasks", "only a session meets it: `session_requests`"),
+    (
+        "this session proposes tasks for the feature {feature} only",
+        "only a session meets it: `session_requests`",
+    ),
+    (
+        "a session may add {} tasks, and this one already has",
+        "only a session meets it: `session_requests`",
+    ),
+    ("the tasks of this run are in a file", "only a session meets it: `session_requests`"),
+    ("this run is for the feature {feature} only", "only a session meets it: `session_requests`"),
 ];

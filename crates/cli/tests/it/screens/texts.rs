@@ -127,8 +127,8 @@ fn texts() -> BTreeSet<Text> {
         for piece in strings.filter(|piece| !piece.in_test) {
             let place = match piece.call {
                 Some("#[error(") => Place::Anywhere,
-                Some(".hint(") => Place::Hint,
-                Some("CliError::run_failed(") => Place::Run,
+                Some(".hint(" | ".near(") => Place::Hint,
+                Some("CliError::run_failed(" | "run_failed!(") => Place::Run,
                 Some(_) => Place::Error,
                 None => continue,
             };

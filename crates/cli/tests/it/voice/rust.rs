@@ -10,12 +10,19 @@ pub(crate) enum TextKind {
 }
 
 /// Calls whose arguments users read. Calls inside of them are passed over, but not macros.
-const CALLS: [&str; 6] = [
+const CALLS: [&str; 13] = [
     "CliError::failed(",
     "CliError::run_failed(",
     "CliError::usage(",
+    "CliError::refused(",
     "CliError::new(",
+    "run_failed!(",
+    "failed!(",
+    "usage!(",
+    "refused!(",
+    "no_plan!(",
     ".hint(",
+    ".near(",
     "#[error(",
 ];
 
