@@ -262,7 +262,7 @@ impl Crew {
             match tokio::task::block_in_place(held) {
                 Err(failed) if !failed.for_good && tries < self.setup.policy.port_retries => {
                     self.notice(format!("{}; ralph retries it", failed.error));
-                    tokio::time::sleep(transient(tries, 0.5)).await;
+                    tokio::time::sleep(crash::pause(transient(tries, 0.5))).await;
                     tries += 1;
                 }
                 Err(failed) => return Err(Failed { for_good: true, ..failed }),

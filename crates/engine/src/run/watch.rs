@@ -11,6 +11,7 @@ use ralph_core::task::{Actor, Generation};
 use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
+use super::crash;
 use super::crew::Crew;
 use crate::clock::now;
 use crate::ports::Filter;
@@ -43,7 +44,8 @@ impl Crew {
             let time = async {
                 match at {
                     Some(at) => {
-                        tokio::time::sleep(Duration::from_millis(at.millis_since(now()))).await;
+                        let left = Duration::from_millis(at.millis_since(now()));
+                        tokio::time::sleep(crash::pause(left)).await;
                     }
                     None => std::future::pending().await,
                 }
