@@ -49,8 +49,8 @@ pub(super) fn at_random(setting: &Setting) -> Tally {
         });
         tally.check(&format!("random kill {number}"), &world, &run);
     });
-    if tally.tried * 2 < count {
-        tally.complaints.push("most runs ended before they were killed".to_owned());
+    if tally.tried * 3 < count {
+        tally.complaints.push("nearly all runs ended before they were killed".to_owned());
     }
     tally
 }

@@ -103,7 +103,7 @@ fn s2_16_s2_28_a_run_killed_at_any_moment_leaves_the_old_file_or_the_new_one() {
         Some(format!("seed {seed}: {wrong}"))
     });
     assert!(complaints.is_empty(), "{} of {count}\n{}", complaints.len(), complaints[0]);
-    assert!(killed.into_inner() * 2 > count, "most runs ended before they were killed");
+    assert!(killed.into_inner() * 3 > count, "nearly all runs ended before they were killed");
 }
 
 /// Points that a run on a file passes, and for which time.
