@@ -1,7 +1,9 @@
-//! Points at which a test kills the process, like a power cut. Tests arm them; otherwise each costs one atomic load.
+//! What tests do to a run from outside: kill the process at a point, like a power cut, and shorten its pauses. Otherwise
+//! each point costs one atomic load.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// Every point, in the order in which a run passes them. The first two only after one that was killed.
 pub const POINTS: &[&str] = &[
@@ -86,4 +88,16 @@ pub(crate) fn point(name: &'static str) {
         let _ =
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
+}
+
+static HURRY: AtomicU32 = AtomicU32::new(1);
+
+/// Divides the pauses before another try by this; only tests do.
+pub fn hurry(by: u32) {
+    HURRY.store(by.max(1), Ordering::Relaxed);
+}
+
+/// How long a pause is that should take so long.
+pub(crate) fn pause(full: Duration) -> Duration {
+    full / HURRY.load(Ordering::Relaxed)
 }

@@ -81,7 +81,11 @@ fn process_exists(pid: u32) -> bool {
 
 /// At the end of a test: nothing of its folder may live. `killed` says why something may.
 pub(crate) fn check(folder: &Path, killed: Option<&str>) {
-    let grace = if killed.is_some() { Duration::ZERO } else { GRACE };
+    check_after(GRACE, folder, killed);
+}
+
+fn check_after(grace: Duration, folder: &Path, killed: Option<&str>) {
+    let grace = if killed.is_some() { Duration::ZERO } else { grace };
     let left = end_processes_of(folder, grace);
     remove_folders_of_the_dead();
     if left.is_empty() || killed.is_some() || std::thread::panicking() {
@@ -92,19 +96,48 @@ pub(crate) fn check(folder: &Path, killed: Option<&str>) {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use std::process::Command;
+    use std::process::{Child, Command};
 
     use super::*;
+
+    /// A process that sleeps; whatever the test finds, it ends with it.
+    struct Sleeper(Child);
+
+    impl Sleeper {
+        fn start(command: &mut Command) -> Self {
+            let child = command.spawn().unwrap();
+            let words = format!("/proc/{}/cmdline", child.id());
+            // The new program has no command line yet when `spawn` returns.
+            crate::wait_until("the program runs", GRACE, || {
+                std::fs::read(&words).is_ok_and(|words| words.starts_with(b"sleep"))
+            });
+            Self(child)
+        }
+
+        fn in_folder(folder: &Path) -> Self {
+            Self::start(Command::new("sleep").arg("600").current_dir(folder))
+        }
+
+        fn was_killed(mut self) -> bool {
+            !self.0.wait().unwrap().success()
+        }
+    }
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
 
     #[test]
     fn a_process_that_a_test_leaves_is_found_and_ended() {
         let folder = tempfile::tempdir().unwrap();
-        let mut child =
-            Command::new("sleep").arg("600").current_dir(folder.path()).spawn().unwrap();
+        let sleeper = Sleeper::in_folder(folder.path());
         let found = processes_of(folder.path());
-        assert_eq!(found, [(child.id(), "sleep 600 ".to_owned())]);
+        assert_eq!(found, [(sleeper.0.id(), "sleep 600 ".to_owned())]);
         assert_eq!(end_processes_of(folder.path(), Duration::ZERO), found);
-        assert!(!child.wait().unwrap().success());
+        assert!(sleeper.was_killed());
         assert!(processes_of(folder.path()).is_empty());
     }
 
@@ -112,29 +145,26 @@ mod tests {
     fn a_process_with_its_home_in_the_folder_belongs_to_it_wherever_it_works() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("home");
-        let mut child =
-            Command::new("sleep").arg("600").current_dir("/").env("HOME", home).spawn().unwrap();
+        let sleeper =
+            Sleeper::start(Command::new("sleep").arg("600").current_dir("/").env("HOME", home));
         assert_eq!(end_processes_of(folder.path(), Duration::ZERO).len(), 1);
-        assert!(!child.wait().unwrap().success());
+        assert!(sleeper.was_killed());
     }
 
     #[test]
     #[should_panic(expected = "left processes behind")]
     fn a_test_that_leaves_one_fails() {
         let folder = tempfile::tempdir().unwrap();
-        let mut child =
-            Command::new("sleep").arg("600").current_dir(folder.path()).spawn().unwrap();
-        std::thread::spawn(move || child.wait());
-        check(folder.path(), None);
+        let _sleeper = Sleeper::in_folder(folder.path());
+        check_after(Duration::from_millis(50), folder.path(), None);
     }
 
     #[test]
     fn one_that_kills_ralph_and_says_so_does_not() {
         let folder = tempfile::tempdir().unwrap();
-        let mut child =
-            Command::new("sleep").arg("600").current_dir(folder.path()).spawn().unwrap();
+        let sleeper = Sleeper::in_folder(folder.path());
         check(folder.path(), Some("ralph is killed"));
-        assert!(!child.wait().unwrap().success());
+        assert!(sleeper.was_killed());
     }
 
     #[test]

@@ -147,6 +147,11 @@ impl TestEnv {
         self
     }
 
+    /// ralph makes the pauses before another try a hundred times shorter.
+    pub fn hurry(&mut self) -> &mut Self {
+        self.set("RALPH_TEST_HURRY", "100")
+    }
+
     /// Writes a file of the repository.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.repo().join(path);
@@ -166,6 +171,13 @@ impl TestEnv {
             String::from_utf8_lossy(&output.stderr)
         );
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Gives the repository a user who commits: Tester, tester@example.org. Without git, which takes longer.
+    pub fn identify(&self) {
+        let config = self.repo().join(".git/config");
+        let mut config = std::fs::OpenOptions::new().append(true).open(config).unwrap();
+        config.write_all(b"[user]\n\tname = Tester\n\temail = tester@example.org\n").unwrap();
     }
 
     fn clean(&self, mut command: Command) -> Command {
@@ -369,6 +381,15 @@ impl Times {
         Self::parse(&wanted).unwrap_or(Self::Short)
     }
 
+    /// One in `every` of the cases in a short campaign, beginning with another one for each seed; otherwise all.
+    pub fn sampled<T>(self, seed: u64, every: usize, cases: Vec<T>) -> Vec<T> {
+        let every = match self {
+            Self::Short => every.min(cases.len()).max(1),
+            Self::Full | Self::Number(_) => 1,
+        };
+        cases.into_iter().skip(seed as usize % every).step_by(every).collect()
+    }
+
     /// How often a campaign goes round that is so long in each.
     pub fn of(self, short: usize, full: usize) -> usize {
         match self {
@@ -382,6 +403,25 @@ impl Times {
 /// How often a campaign goes round: `short` in a normal run, `full` under `./check --full`.
 pub fn times(short: usize, full: usize) -> usize {
     Times::from_environment().of(short, full)
+}
+
+/// What chance hangs on in a normal run of the tests. `./check` takes another number for each commit, so that in
+/// the course of time a sample covers everything.
+pub fn sample() -> u64 {
+    std::env::var("RALPH_SAMPLE").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// The cases that a run of the tests looks at: one in `every` in a normal run, all of them under `./check --full`.
+pub fn sampled<T>(every: usize, cases: Vec<T>) -> Vec<T> {
+    Times::from_environment().sampled(sample(), every, cases)
+}
+
+/// The numbers of the cases that a campaign of numbered cases tries: `short` of the `full` ones in a normal run,
+/// another part of them for each [`sample`].
+pub fn numbers(short: usize, full: usize) -> impl Iterator<Item = u64> {
+    let count = times(short, full);
+    let first = if count < full { sample() as usize * count % full } else { 0 };
+    (0..count).map(move |number| ((first + number) % full.max(count)) as u64)
 }
 
 /// A namespace of our own, where anybody may mount: `unshare` and a shell script. `None`, with a printed

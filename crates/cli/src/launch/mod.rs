@@ -241,6 +241,9 @@ fn run_named(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome>
 
 fn arm(context: &mut Context<'_>) -> Done {
     trust::require(context)?;
+    if let Some(by) = context.environment.get("RALPH_TEST_HURRY").and_then(|by| by.parse().ok()) {
+        crash::hurry(by);
+    }
     match context.environment.get("RALPH_TEST_CRASH") {
         Some(point) if !crash::arm(point) => Err(usage!("{point} is not a point to crash at")),
         _ => Ok(()),

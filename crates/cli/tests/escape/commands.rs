@@ -64,7 +64,7 @@ fn no_gate_gets_out_and_none_has_the_logins() {
         );
         commit_aim(&world, &gate);
         let before = world.picture();
-        let ended = world.build(&[]);
+        let ended = world.build(&["--once"]);
         let text = |name: &str| carried(&world, name, &ended);
         let tried = read(&text("tried.jsonl"));
         assert!(tried.len() > 80, "only {} were tried: {}", tried.len(), text("attacker.out"));

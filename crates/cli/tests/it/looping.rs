@@ -55,8 +55,7 @@ pub(crate) fn project(tasks: &[&str]) -> TestEnv {
     let mut env = env();
     // Several runs on one store need names that differ.
     env.set("RALPH_TEST_SEED", "");
-    env.git(&["config", "user.name", "Tester"]);
-    env.git(&["config", "user.email", "tester@example.org"]);
+    env.identify();
     env.write("README.md", "A project.\n");
     env.git(&["add", "-A"]);
     env.git(&["commit", "--quiet", "-m", "first"]);

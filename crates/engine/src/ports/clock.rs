@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use ralph_core::Timestamp;
 
+use crate::crash;
+
 /// Tells the time and waits. The loop reads no other clock, so that a test can let hours pass at once.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
@@ -24,6 +26,7 @@ impl Clock for SystemClock {
     }
 
     fn sleep_until<'a>(&'a self, at: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        Box::pin(tokio::time::sleep(Duration::from_millis(at.millis_since(self.now()))))
+        let left = Duration::from_millis(at.millis_since(self.now()));
+        Box::pin(tokio::time::sleep(crash::pause(left)))
     }
 }

@@ -46,7 +46,7 @@ fn in_time(world: &World, what: &str, least: Duration, tally: &mut Tally) {
 /// Sessions that ignore TERM, and whose grandchild has a session of its own and holds the pipe. A
 /// watchdog ends one half of them, a TERM for ralph the other.
 pub(super) fn that_ignore_term(setting: &Setting) -> Tally {
-    campaign_of(WAITING, setting.times.of(6, 200), |number, tally| {
+    campaign_of(WAITING, setting.times.of(4, 200), |number, tally| {
         let by_user = number % 2 == 1;
         let limit = if by_user { "agent.timeout=10m" } else { "agent.timeout=1s" };
         let world = World::with(setting, &["stuck"]);
@@ -87,7 +87,7 @@ pub(super) fn that_ignore_term(setting: &Setting) -> Tally {
 
 /// Sessions that begin and then say nothing any more.
 pub(super) fn that_hang(setting: &Setting) -> Tally {
-    campaign_of(WAITING, setting.times.of(6, 50), |number, tally| {
+    campaign_of(WAITING, setting.times.of(2, 50), |number, tally| {
         let world = World::with(setting, &["silent"]);
         let world = world.and(&["--set", "agent.silence=1s", "--set", "agent.grace=1s"]);
         let what = format!("silent session {number}");

@@ -63,7 +63,7 @@ fn touch(world: &World, path: &str) {
 
 /// Runs after a killed one that left more than a killed run does.
 pub(super) fn left_behind(setting: &Setting) -> Tally {
-    campaign(setting.times.of(8, 200), |number, tally| {
+    campaign(setting.times.of(6, 200), |number, tally| {
         let mut random = setting.random(9, number);
         if number % 6 == 5 {
             return persons_lock(setting, number, tally);

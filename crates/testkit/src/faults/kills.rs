@@ -16,7 +16,7 @@ const EACH: usize = 5;
 /// Kills runs at random moments.
 pub(super) fn at_random(setting: &Setting) -> Tally {
     let whole = Mutex::new(undisturbed(setting));
-    let count = setting.times.of(20, 500);
+    let count = setting.times.of(8, 500);
     let mut tally = campaign(count, |number, tally| {
         let mut random = setting.random(0, number);
         let world = World::turned(setting, number);
@@ -49,8 +49,8 @@ pub(super) fn at_random(setting: &Setting) -> Tally {
         });
         tally.check(&format!("random kill {number}"), &world, &run);
     });
-    if tally.tried * 2 < count {
-        tally.complaints.push("most runs ended before they were killed".to_owned());
+    if tally.tried * 3 < count {
+        tally.complaints.push("nearly all runs ended before they were killed".to_owned());
     }
     tally
 }
@@ -97,7 +97,7 @@ fn kill_at(setting: &Setting, point: &str, nth: usize, turn: usize, tally: &mut 
 
 /// Kills runs at every crash point.
 pub(super) fn at_points(setting: &Setting) -> Tally {
-    let points = points(setting);
+    let points = setting.times.sampled(setting.seed, 3, points(setting));
     // With one try each, the first time is at another task for every point.
     let each = setting.times.of(1, EACH).min(EACH);
     let mut tally = campaign(points.len() * each, |number, tally| {
@@ -112,7 +112,8 @@ pub(super) fn at_points(setting: &Setting) -> Tally {
 
 /// Points that only a run with several worktrees passes, killed there so often.
 pub(super) fn at_landing(setting: &Setting) -> Tally {
-    let points: Vec<&str> = LANDING_POINTS.iter().chain(WORKTREE_POINTS).copied().collect();
+    let points = LANDING_POINTS.iter().chain(WORKTREE_POINTS).copied();
+    let points: Vec<&str> = setting.times.sampled(setting.seed, 2, points.collect());
     let each = setting.times.of(1, EACH).min(EACH);
     let mut tally = campaign(points.len() * each, |number, tally| {
         let armed = format!("{}:{}", points[number / each], number % each + 1);
@@ -144,7 +145,7 @@ fn kill(pid: u32) -> bool {
 /// Kills agents at random moments.
 pub(super) fn of_agents(setting: &Setting) -> Tally {
     let whole = Mutex::new(undisturbed(setting));
-    campaign(setting.times.of(5, 50), |number, tally| {
+    campaign(setting.times.of(4, 50), |number, tally| {
         let mut random = setting.random(1, number);
         let world = World::turned(setting, number);
         let wait = moment(&mut random, *whole.lock().unwrap());

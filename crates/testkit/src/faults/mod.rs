@@ -52,7 +52,7 @@ impl Setting {
         Self {
             ralph: ralph.into(),
             level: "none".to_owned(),
-            seed: 0,
+            seed: crate::sample(),
             times: Times::from_environment(),
             again: vec![],
         }

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -204,9 +204,14 @@ fn one(number: usize, job: &(impl Fn(usize, &mut Tally) + Sync)) -> Tally {
     tally
 }
 
-/// How long an undisturbed run takes here and now, beside as many as there will be. It must itself be
-/// right.
+/// How long an undisturbed run takes here, beside as many as there will be: measured once for all rows that a
+/// program runs. It must itself be right.
 pub(super) fn undisturbed(setting: &Setting) -> Duration {
+    static TAKES: OnceLock<Duration> = OnceLock::new();
+    *TAKES.get_or_init(|| measure(setting))
+}
+
+fn measure(setting: &Setting) -> Duration {
     let longest = Mutex::new(Duration::ZERO);
     let tally = campaign(THREADS, |number, tally| {
         let world = World::turned(setting, number);

@@ -22,7 +22,7 @@ use ralph_engine::run::{journal, state_file};
 use ralph_engine::store::SqliteStore;
 
 use super::Setting;
-use crate::TestEnv;
+use crate::{TestEnv, Times};
 
 /// The plan, in its order, and what happens to each task.
 const PLAN: [(&str, Status); 5] = [
@@ -123,6 +123,9 @@ impl World {
         env.set("PATH", &format!("{bin}:{path}"));
         env.at_level(&setting.level, "the fault campaign measures each level by itself");
         env.leaves_processes("a killed run leaves what its sessions started");
+        if setting.times == Times::Short {
+            env.hurry();
+        }
         env.set("TMPDIR", &tmp).set("XDG_RUNTIME_DIR", &run);
         // Two runs with the same names would be one.
         env.set("RALPH_TEST_SEED", "");

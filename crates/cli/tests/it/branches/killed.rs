@@ -1,5 +1,7 @@
 //! A call that is cut off at any point goes on, and nothing is lost or done twice.
 
+use ralph_testkit::sampled;
+
 use super::*;
 
 /// Kills a call at a point, and calls again until it ends by itself.
@@ -33,27 +35,27 @@ git update-index --no-skip-worktree IMPLEMENTATION_PLAN.md; git add -f IMPLEMENT
 
 #[test]
 fn s4_17_a_call_that_is_killed_while_worktrees_are_made_goes_on() {
-    ["worktree-added", "worktree-filled"].into_iter().for_each(survives);
+    sampled(2, vec!["worktree-added", "worktree-filled"]).into_iter().for_each(survives);
 }
 
 #[test]
 fn s4_17_a_call_that_is_killed_as_runs_begin_goes_on() {
-    ["run-started", "session-started"].into_iter().for_each(survives);
+    sampled(2, vec!["run-started", "session-started"]).into_iter().for_each(survives);
 }
 
 #[test]
 fn s4_17_a_call_that_is_killed_in_the_middle_of_sessions_goes_on() {
-    ["commits-saved", "candidate-made"].into_iter().for_each(survives);
+    sampled(2, vec!["commits-saved", "candidate-made"]).into_iter().for_each(survives);
 }
 
 #[test]
 fn s4_17_a_call_that_is_killed_while_recording_continues() {
-    ["plan-written", "after-commit"].into_iter().for_each(survives);
+    sampled(2, vec!["plan-written", "after-commit"]).into_iter().for_each(survives);
 }
 
 #[test]
 fn s4_17_a_call_that_is_killed_after_recording_continues() {
-    ["task-settled", "state-written"].into_iter().for_each(survives);
+    sampled(2, vec!["task-settled", "state-written"]).into_iter().for_each(survives);
 }
 
 #[test]

@@ -259,10 +259,7 @@ impl Case {
         let mut env = TestEnv::in_memory(crate::RALPH);
         env.without_sandbox("the gates and ralph are measured, and not what a sandbox refuses");
         env.set("RALPH_TEST_SEED", "");
-        let identity = "\n[user]\n\tname = Tester\n\temail = tester@example.org\n";
-        let config = env.repo().join(".git/config");
-        let text = std::fs::read_to_string(&config).unwrap() + identity;
-        std::fs::write(config, text).unwrap();
+        env.identify();
         match self.plan {
             Plan::Task | Plan::Pick => drop(env.task(&["add", "greet", "--id", "greet"])),
             Plan::Progress => drop(env.write("progress.md", PROGRESS)),

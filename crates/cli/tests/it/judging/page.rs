@@ -31,6 +31,22 @@ pub(super) fn same_as_section(name: &str, rows: &[String]) {
     same_as_part(name, &table);
 }
 
+/// The section of the page must have this many rows, and these among them.
+pub(super) fn section_has(name: &str, number: usize, rows: &[String]) {
+    let text = std::fs::read_to_string(root().join("docs/false-completion.md")).unwrap();
+    let (_, rest) = text.split_once(&format!("\n### {name}\n\n")).unwrap();
+    let part = rest.split("\n#").next().unwrap_or_default();
+    let written: Vec<&str> = part.lines().skip(2).filter(|line| !line.is_empty()).collect();
+    assert_eq!(written.len(), number, "rows under {name} in docs/false-completion.md");
+    for row in rows {
+        assert!(
+            written.contains(&row.as_str()),
+            "docs/false-completion.md does not say under {name} what was measured; run \
+             RALPH_BLESS=1 cargo test -p ralph --test it judging\nmeasured:\n{row}\nwritten:\n{part}"
+        );
+    }
+}
+
 /// What stands below a heading, up to the next, must be this.
 pub(super) fn same_as_part(name: &str, part: &str) {
     let path = root().join("docs/false-completion.md");

@@ -32,12 +32,16 @@ fn run_log(env: &TestEnv) -> String {
 }
 
 /// More tasks than a run of twenty silent sessions gets through.
-const MANY: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+fn many() -> TestEnv {
+    let mut env = project(&["a", "b", "c", "d", "e", "f", "g", "h"]);
+    env.without_sandbox("twenty sessions are counted, and what they do is not looked at");
+    env
+}
 
 #[test]
 fn s2_21_without_a_word_the_limit_is_twenty() {
     // A task waits for you after three silent sessions.
-    let env = project(&MANY);
+    let env = many();
     let idle = idle();
     let ran = build(&env, &[&*idle; 21], &[]);
     assert_eq!((ran.code, sessions(&env)), (0, 20), "{}", ran.stderr);
@@ -46,7 +50,7 @@ fn s2_21_without_a_word_the_limit_is_twenty() {
 #[test]
 fn s1_39_unlimited_has_to_be_asked_for() {
     for arguments in [&["0"][..], &["--unlimited"]] {
-        let env = project(&MANY);
+        let env = many();
         let mut sessions_played: Vec<String> = vec![idle(); 21];
         sessions_played.push(works());
         let played: Vec<&str> = sessions_played.iter().map(String::as_str).collect();

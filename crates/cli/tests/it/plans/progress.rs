@@ -512,7 +512,8 @@ fn an_agent_that_ticks_another_task_than_its_own_asks_for_that_one() {
 
 #[test]
 fn s2_6_a_file_that_breaks_on_the_way_ends_the_command_with_its_line() {
-    let env = with_progress();
+    let mut env = with_progress();
+    env.hurry();
     let breaks = session(&[sh("printf 'x\\n\\377\\n' > progress.md"), say("ok")]);
     let ran = build(&env, &[&breaks, &breaks], &["2"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);

@@ -58,7 +58,7 @@ fn s3_21_an_agent_that_fails_is_exit_4_and_not_tried_again() {
 #[test]
 fn s3_21_git_that_fails_is_exit_5() {
     let mut env = project(&[]);
-    env.without_sandbox("a sandboxed session cannot break the repository");
+    env.without_sandbox("a sandboxed session cannot break the repository").hurry();
     let locks = session(&[sh("mkdir -p .git/refs/heads/main.lock/x"), write("x", "x"), say("ok")]);
     let text = output_of(prompt(&env, &locks), 5);
     has(&text, "main.lock");

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use ralph_testkit::{TestEnv, wait_until};
+use ralph_testkit::{TestEnv, sample, times, wait_until};
 
 use super::project;
 use crate::looping::{PATIENCE, cassette, runs, works};
@@ -31,10 +31,8 @@ fn started(env: &TestEnv) -> usize {
 
 #[test]
 fn no_interruption_buys_a_session() {
-    let full = std::env::var("RALPH_CAMPAIGN").is_ok_and(|campaign| campaign == "full");
-    let plans = if full { 100 } else { 15 };
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
-    for plan in 0..plans {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15 + sample());
+    for plan in 0..times(6, 100) {
         let tasks = 2 + dice.below(5) as usize;
         let limit = 1 + dice.below(tasks as u64) as usize;
         let ids: Vec<String> = (0..tasks).map(|n| format!("t{n}")).collect();

@@ -7,6 +7,7 @@ mod landlock;
 mod network;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -72,8 +73,21 @@ pub(crate) fn as_ordinary_user(env: &TestEnv, arguments: &[&str]) -> Option<Ran>
         Command::new("chown").args(["-R", "65534:65534"]).arg(env.folder()).status().unwrap();
     assert!(owned.success());
     let mut command = Command::new("setpriv");
-    command.args(who).arg(call.get_program()).args(call.get_args()).env_clear();
+    command.args(who).arg(reachable(env, call.get_program(), &who)).args(call.get_args());
+    command.env_clear();
     command.envs(call.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.env("USER", "nobody").current_dir(env.repo());
     Some(Ran::of(arguments, command.output().unwrap()))
+}
+
+/// The program, or a copy of it where the build folder is closed to that user.
+fn reachable(env: &TestEnv, program: &OsStr, who: &[&str]) -> PathBuf {
+    let mut test = Command::new("setpriv");
+    test.args(who).args(["test", "-x"]).arg(program);
+    if test.status().unwrap().success() {
+        return program.into();
+    }
+    let copy = env.folder().join("ralph");
+    std::fs::copy(program, &copy).unwrap();
+    copy
 }

@@ -320,8 +320,8 @@ fn hostile_texts_take_linear_time() {
         "< ",
         "\\<task_done ",
     ] {
-        // In quadratic time this would take hours, and the runner ends it long before.
-        let text = part.repeat((1 << 20) / part.len());
+        // In quadratic time each would take many minutes, and the runner ends it before.
+        let text = part.repeat((1 << 18) / part.len());
         let _ = (Signals::read(&text), Verdict::read(&text));
     }
 }
