@@ -375,7 +375,7 @@ fn no_sandbox(project: &Project) -> sandbox::Sandbox {
         home: sandbox::Home::masked(),
         sockets: vec![],
         limits: sandbox::Limits::default(),
-        network: sandbox::Network::of_machine(),
+        network: sandbox::Network::default(),
         agents: vec![],
     };
     let none = sandbox::Wanted::Exactly(sandbox::Level::None);

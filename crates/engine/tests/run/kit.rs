@@ -36,7 +36,7 @@ use ralph_engine::sandbox::{self, ProgramKind};
 use ralph_engine::socket::{Call, Reply, SessionIdentity, SessionRequestHandler};
 use ralph_engine::store::SqliteStore;
 use ralph_engine::trust::{Deciding, Trust};
-use ralph_engine::vcs::FakeVcs;
+use ralph_testkit::fake_vcs::FakeVcs;
 
 /// When every run begins: 2026-11-15 02:45 UTC.
 pub(crate) const START: i64 = 1_794_710_700_000;
@@ -461,7 +461,7 @@ fn no_sandbox(project: &Project) -> sandbox::Sandbox {
         home: sandbox::Home::masked(),
         sockets: vec![],
         limits: sandbox::Limits::default(),
-        network: sandbox::Network::of_machine(),
+        network: sandbox::Network::default(),
         agents: vec![],
     };
     let none = sandbox::Wanted::Exactly(sandbox::Level::None);
