@@ -42,18 +42,19 @@ use ralph_engine::agents;
 use ralph_engine::clock;
 use ralph_engine::context::FeatureTexts;
 use ralph_engine::entropy::Ids;
+use ralph_engine::gates::GateRules;
 use ralph_engine::ports::{
     Candidate, Checkout, GitError, KeepSaves, RunBase, Saved, Scope, Store, SystemClock, Vcs,
 };
 use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
+use ralph_engine::prompts::Prompting;
 use ralph_engine::prompts::Template;
-use ralph_engine::run::run_files::{RunLogs, WorktreeLock, private_file};
-use ralph_engine::run::state_file::{Record, Request};
 use ralph_engine::run::{
-    AgentProgram, AgentSetup, FileSetup, GateRules, GateSetup, PortSetup, PromptStyle, Prompting,
-    Setup, WorkSetup, run,
+    AgentProgram, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup, run,
 };
+use ralph_engine::run_files::state_file::{Record, Request};
+use ralph_engine::run_files::{RunLogs, WorktreeLock, private_file};
 use ralph_engine::sandbox;
 use ralph_engine::socket::{Call, Reply, SessionIdentity, SessionRequestHandler};
 use ralph_engine::store::SqliteStore;

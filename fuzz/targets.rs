@@ -147,7 +147,7 @@ fn agents(bytes: &[u8]) {
 }
 
 fn state(bytes: &[u8]) {
-    use ralph_engine::run::state_file::StateFile;
+    use ralph_engine::run_files::state_file::StateFile;
     let Ok(read) = toml::from_str::<StateFile>(&lossy(bytes)) else { return };
     let _ = (read.resume(vec![]), read.budget_left());
     let text = toml::to_string(&read).expect("a state is TOML");

@@ -4,8 +4,8 @@ use ralph_core::ids::RunId;
 use ralph_core::nearest::nearest;
 use ralph_core::run::RunEvent;
 use ralph_core::view::history::{LandedIteration, landed};
-use ralph_engine::run::journal;
-use ralph_engine::run::run_files::RunLogs;
+use ralph_engine::run_files::RunLogs;
+use ralph_engine::run_files::journal;
 
 use crate::config::key;
 use crate::error::{CliError, Result};

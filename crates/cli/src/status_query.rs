@@ -18,9 +18,10 @@ use ralph_engine::git::Git;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{Filter, Scope, Store};
 use ralph_engine::project::Project;
-use ralph_engine::run::run_files::{RunLogs, WorktreeLock};
-use ralph_engine::run::state_file::{self, StateFile};
-use ralph_engine::run::{journal, merges_needed};
+use ralph_engine::run::merges_needed;
+use ralph_engine::run_files::journal;
+use ralph_engine::run_files::state_file::{self, StateFile};
+use ralph_engine::run_files::{RunLogs, WorktreeLock};
 use ralph_engine::vcs::GitVcs;
 use ralph_ui::status::{LaneStatus, State, StatusPage, WaitingTask};
 

@@ -17,6 +17,8 @@
 //! | [`context`], [`prompts`] | the context of an attempt, and its prompt |
 //! | [`agents`] | profiles of agent CLIs: command line, meaning of the output |
 //! | [`run`] | a run: carries out the decisions of the core's loop |
+//! | [`run_files`] | the files of a run: lock, logs, journal, `state.toml` |
+//! | [`gates`] | commands of the user that judge work |
 //! | [`feed`] | the journal of a run, appended and followed |
 //! | [`notify`] | notifications to users |
 //! | [`socket`] | requests from sessions, controls from users |
@@ -46,6 +48,7 @@ pub mod forge;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod gates;
 pub mod git;
 pub mod host;
 pub mod interrupts;
@@ -61,6 +64,7 @@ pub mod prompts;
 pub mod publishing;
 pub mod quota;
 pub mod run;
+pub mod run_files;
 pub mod sandbox;
 pub mod session_git;
 pub mod socket;

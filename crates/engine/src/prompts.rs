@@ -6,6 +6,8 @@
 mod error;
 mod limits;
 mod older;
+mod overhead;
+pub mod prompting;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,6 +20,8 @@ use ralph_core::text::printable;
 
 pub use error::{TemplateError, TemplateFault};
 pub use older::{InitFile, OldRules};
+pub use overhead::Shape;
+pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
 
 use crate::untrusted;
 

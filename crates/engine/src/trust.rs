@@ -24,7 +24,7 @@ use ralph_core::trust::{AGENTS, Approval, Ledger, Version, cloned_from};
 pub use sessions::{Deciding, FoundCommand, SessionWatch};
 
 use crate::project::{Project, private_folder, sweep_halves, write_privately};
-use crate::run::state_file;
+use crate::run_files::state_file;
 use crate::untrusted::{self, if_there};
 
 /// The file of the ledger, in the folder of the repository's records.

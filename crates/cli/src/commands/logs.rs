@@ -12,7 +12,7 @@ use ralph_core::run::{Fact, RunEvent, SlotId};
 use ralph_core::view::Reporter;
 use ralph_engine::agents::{self, Decoder};
 use ralph_engine::clock;
-use ralph_engine::run::run_files::{RunLogs, VERIFIER_LOG};
+use ralph_engine::run_files::{RunLogs, VERIFIER_LOG};
 use ralph_engine::untrusted::open_own;
 use ralph_ui::logs::{self, LogFilter, Part};
 use ralph_ui::plain::{Options, PlainReporter};

@@ -5,8 +5,8 @@ use ralph_core::Timestamp;
 use ralph_core::ids::RunId;
 use ralph_core::view::report::Report;
 use ralph_core::view::sessions::{SessionCost, sessions};
-use ralph_engine::run::journal;
-use ralph_engine::run::run_files::RunLogs;
+use ralph_engine::run_files::RunLogs;
+use ralph_engine::run_files::journal;
 
 use crate::config::key;
 use crate::error::{CliError, Done};

@@ -5,8 +5,8 @@ use std::path::Path;
 use clap::Args;
 use ralph_core::ids::RunId;
 use ralph_core::view::history::RunSummary;
-use ralph_engine::run::run_files::WorktreeLock;
-use ralph_engine::run::state_file;
+use ralph_engine::run_files::WorktreeLock;
+use ralph_engine::run_files::state_file;
 use ralph_ui::runs::{RunRow, RunState, table};
 use serde::Serialize;
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ralph_engine::project::{Project, write_privately};
-use ralph_engine::run::state_file;
+use ralph_engine::run_files::state_file;
 use ralph_engine::sandbox::path_dependencies;
 use ralph_engine::untrusted::{self, SMALL};
 

@@ -9,7 +9,7 @@ use ralph_core::run::{RunEvent, SlotId};
 use ralph_core::view::Reporter;
 use ralph_engine::clock;
 use ralph_engine::project::Project;
-use ralph_engine::run::run_files::{RunLogs, private_file};
+use ralph_engine::run_files::{RunLogs, private_file};
 use ralph_ui::jsonl::JsonReporter;
 use ralph_ui::lanes::LaneWriter;
 use ralph_ui::plain::{Conversation, Options, PlainReporter, Verbosity};

@@ -11,7 +11,7 @@ use ralph_engine::agents::{Permissions, PromptBy, SessionSpec, Written};
 use ralph_engine::clock;
 use ralph_engine::plan_file::{PlanFile, Preview, ReconcileError};
 use ralph_engine::ports::Store;
-use ralph_engine::run::{IterationRetry, PromptError, PromptFor, Shape};
+use ralph_engine::prompts::{IterationRetry, PromptError, PromptFor, Shape};
 use ralph_engine::sandbox::Level;
 use ralph_ui::dry_run::DryRun;
 

@@ -2,7 +2,7 @@
 
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::project::Project;
-use ralph_engine::run::run_files::{LockError, RunLogs, WorktreeLock};
+use ralph_engine::run_files::{LockError, RunLogs, WorktreeLock};
 
 use crate::config::{Config, key};
 use crate::error::{CliError, Done, Result};

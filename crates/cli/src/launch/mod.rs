@@ -59,10 +59,10 @@ use ralph_engine::process::Watch;
 use ralph_engine::process::room_for_files;
 use ralph_engine::project::Project;
 use ralph_engine::quota::OPEN_FILES;
-use ralph_engine::run::run_files::{RunLogs, WorktreeLock};
 use ralph_engine::run::{
     self, AgentProgram, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup,
 };
+use ralph_engine::run_files::{RunLogs, WorktreeLock};
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::GitVcs;
 use ralph_ui::plain::Conversation;
@@ -406,7 +406,7 @@ fn assemble(
     let hook_environment = agent::gate_environment(context.environment);
     let git_sandbox = sandboxed.of_git(context);
     let mut vcs = GitVcs::new(ready.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
-    vcs = vcs.hooks_in(run::Hooked::of(&sandboxed.sandbox));
+    vcs = vcs.hooks_in(ralph_engine::sandbox::Hooked::of(&sandboxed.sandbox));
     if ready.policy.adds_all() {
         let never = Patterns::read(ready.config.get(key::GIT_NEVER_COMMIT))
             .map_err(|error| failed!("a pattern in git.never_commit is invalid: {error}"))?;

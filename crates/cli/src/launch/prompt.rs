@@ -7,11 +7,11 @@ use ralph_engine::context::{FeatureTexts, Skills};
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{Scope, Store};
 use ralph_engine::project::Project;
+use ralph_engine::prompts::Prompting;
 use ralph_engine::prompts::{
     BRANCHES_TEMPLATE, CHECKLIST_TEMPLATE, InitFile, OldRules, PLAN_BRANCHES_TEMPLATE,
     PLAN_TEMPLATE, PROGRESS_TEMPLATE, Template, TemplateError, VARIABLES,
 };
-use ralph_engine::run::Prompting;
 use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
 

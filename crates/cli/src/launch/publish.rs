@@ -7,8 +7,8 @@ use ralph_core::run::{Policy, Publish};
 use ralph_engine::forge::Retry;
 use ralph_engine::project::Project;
 use ralph_engine::publishing::{PublishRecords, PublishSetup, WatchSetup};
-use ralph_engine::run::run_files::RunLogs;
-use ralph_engine::run::state_file::folder;
+use ralph_engine::run_files::RunLogs;
+use ralph_engine::run_files::state_file::folder;
 use ralph_engine::vcs::base::{branch_named, pr_base};
 
 use super::lanes::Lane;

@@ -5,7 +5,7 @@
 use ralph_core::run::{Budget, Resume};
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::project::Project;
-use ralph_engine::run::state_file::{EarlierRun, Record, Request, repository_mark};
+use ralph_engine::run_files::state_file::{EarlierRun, Record, Request, repository_mark};
 
 use super::lanes::Lane;
 use super::policy::count;

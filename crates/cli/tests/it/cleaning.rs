@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::branch::BranchName;
 use ralph_engine::project::Project;
-use ralph_engine::run::run_files::WorktreeLock;
+use ralph_engine::run_files::WorktreeLock;
 use ralph_engine::worktrees::{Identity, Wanted, Worktrees};
 use ralph_testkit::TestEnv;
 

@@ -10,9 +10,9 @@ use ralph_core::records::Attempt;
 use ralph_core::run::{RunEvent, Survey};
 use ralph_core::view::sessions::sessions;
 
-use super::journal;
 use super::ports::{Failed, Ports};
-use super::run_files::RunLogs;
+use crate::run_files::RunLogs;
+use crate::run_files::journal;
 
 /// A session whose cost may be in no attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]

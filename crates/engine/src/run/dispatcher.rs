@@ -41,13 +41,13 @@ use super::display::Display;
 use super::ports::Ports;
 use super::setup::Setup;
 use super::slot_state::SlotState;
-use super::state_file::Writer;
 use super::watch::StoreWatch;
 use crate::crash;
 use crate::feed::Feed;
 use crate::interrupts::{Interrupt, Interrupts};
 use crate::ports::{Clock, GitError, Store, StoreError};
 use crate::process;
+use crate::run_files::state_file::Writer;
 use crate::socket::{ControlSocket, SocketDir, SocketDirError, SocketError};
 
 /// How far back earlier runs count for the cost of tasks: 90 days.

@@ -35,46 +35,32 @@
 
 mod activity;
 mod checks;
-mod clean;
 mod daily_cost;
 mod deciding;
 mod dispatcher;
 mod display;
 mod holding;
-mod hooked;
-pub mod journal;
 mod merging;
-mod overhead;
 mod owning;
 mod parked_tasks;
 mod plan;
 mod ports;
-pub mod prompting;
 mod recover;
-pub mod run_files;
 mod sandboxed;
 pub mod setup;
 pub mod shared_budget;
 mod slot_state;
-pub mod state_file;
 mod store_file;
 mod tidy;
 mod watch;
 mod workspace;
-mod worktree_setup;
 
 pub use activity::integrate::{
     PREFIX as BRANCH_PREFIX, WorktreePool, task_named as task_of_branch,
 };
 pub use checks::deliverable::Deliverable;
-pub use checks::trial::{GateTrial, GateTried};
 pub use dispatcher::{Ended, RunError, run};
-pub use hooked::Hooked;
 pub use merging::{MergingError, merges_needed};
-pub use overhead::Shape;
-pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
 pub use setup::{
-    AgentProgram, AgentSetup, FileSetup, GateRules, GateSetup, GateSpec, PortSetup, PromptStyle,
-    Setup, WorkSetup,
+    AgentProgram, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup,
 };
-pub use worktree_setup::{WorktreeSetupError, run_worktree_setup};

@@ -3,59 +3,30 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ralph_core::AgentId;
 use ralph_core::Lease;
-use ralph_core::glob::Patterns;
 use ralph_core::ids::RunId;
 use ralph_core::redact::Secrets;
 use ralph_core::run::{Notice, Policy, Resume};
 
 use crate::agents::Agent;
 use crate::entropy::Ids;
+use crate::gates::{GateRules, GateSpec};
 use crate::plan_file::PlanFile;
 use crate::ports::{Clock, KeepSaves, Peek, Programs, Scope, Store, Vcs};
 use crate::process::Watch;
 use crate::project::Project;
+use crate::prompts::prompting::Prompting;
 use crate::publishing::PublishSetup;
 use crate::run::activity::integrate::WorktreePool;
 use crate::run::checks::deliverable::Deliverable;
-use crate::run::prompting::Prompting;
-use crate::run::run_files::{RunLogs, WorktreeLock};
 use crate::run::shared_budget::SharedBudget;
-use crate::run::state_file::{Record, Request};
+use crate::run_files::state_file::{Record, Request};
+use crate::run_files::{RunLogs, WorktreeLock};
 use crate::sandbox::Sandbox;
 use crate::socket::SessionRequestHandler;
 use crate::trust::Deciding;
-
-/// A gate: a command that judges the work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GateSpec {
-    /// Its name.
-    pub name: String,
-    /// The shell command.
-    pub command: String,
-    /// How long it may take.
-    pub timeout: Duration,
-}
-
-/// How the gates judge. All of it is read before the run: what a session writes does not count.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct GateRules {
-    /// They run in a fresh checkout and not in the worktree.
-    pub clean: bool,
-    /// The command that prepares a checkout; may be empty.
-    pub setup: String,
-    /// Patterns of ignored files that a checkout gets too, as in `.worktreeinclude`.
-    pub include: String,
-    /// They run once before the first session, to tell old failures from new ones.
-    pub baseline: bool,
-    /// The files that sessions should leave alone.
-    pub protected: Patterns,
-    /// Work that changes such a file, or what defines the gates, is refused.
-    pub reject: bool,
-}
 
 /// How the prompt reaches the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::run_files::WorktreeLock;
 use crate::ports::{RunBase, Vcs};
 use crate::project::Project;
 use crate::run::checks::judging_inputs::JudgingInputs;
+use crate::run_files::WorktreeLock;
 
 /// Where a slot works.
 pub(super) struct Workspace {

@@ -48,6 +48,7 @@ mod dependencies;
 mod elsewhere;
 mod guard;
 mod home;
+mod hooked;
 #[cfg(target_os = "linux")]
 pub mod inside;
 #[cfg(target_os = "linux")]
@@ -77,6 +78,7 @@ pub use dependencies::path_dependencies;
 pub use elsewhere::elsewhere;
 pub use guard::Guard;
 pub use home::{Home, HomeNeeds};
+pub use hooked::Hooked;
 pub use level::{Level, Wanted};
 pub use mount_plan::MountPlan;
 pub use network_attachment::Network;

@@ -24,6 +24,7 @@ mod marker;
 mod prepare;
 mod remove;
 mod repair;
+pub(crate) mod setup_command;
 mod submodules;
 
 pub use crate::ports::WorktreeRefusal;
@@ -31,3 +32,4 @@ pub use equip::Identity;
 pub use inspect::{Condition, Inspected};
 pub use prepare::{Prepared, Wanted, Worktrees};
 pub use remove::{Ours, Removed};
+pub use setup_command::{WorktreeSetupError, run_worktree_setup};

@@ -16,7 +16,7 @@ use crate::git::{Git, GitError};
 use crate::ports::WorktreeRefusal;
 use crate::ports::{Candidate, RunBase, Saved, Vcs};
 use crate::project::Project;
-use crate::run::run_files::WorktreeLock;
+use crate::run_files::WorktreeLock;
 use crate::session_git::SessionGitDir;
 use crate::vcs::sweep_checkouts;
 use crate::vcs::wip::{Wip, list_wip, ref_name};

@@ -22,16 +22,17 @@ use ralph_core::{AgentId, Lease, TaskId, Timestamp};
 use ralph_engine::agents;
 use ralph_engine::context::FeatureTexts;
 use ralph_engine::entropy::Ids;
+use ralph_engine::gates::{GateRules, GateSpec};
 use ralph_engine::ports::{Clock, KeepSaves, Program, Programs, Ran, Scope, Store};
 use ralph_engine::process::{Ended, Listener, Watch};
 use ralph_engine::project::Project;
+use ralph_engine::prompts::Prompting;
 use ralph_engine::prompts::Template;
-use ralph_engine::run::run_files::{RunLogs, WorktreeLock};
-use ralph_engine::run::state_file::{Record, Request};
 use ralph_engine::run::{
-    AgentProgram, AgentSetup, FileSetup, GateRules, GateSetup, GateSpec, PortSetup, PromptStyle,
-    Prompting, Setup, WorkSetup, run,
+    AgentProgram, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup, run,
 };
+use ralph_engine::run_files::state_file::{Record, Request};
+use ralph_engine::run_files::{RunLogs, WorktreeLock};
 use ralph_engine::sandbox::{self, ProgramKind};
 use ralph_engine::socket::{Call, Reply, SessionIdentity, SessionRequestHandler};
 use ralph_engine::store::SqliteStore;

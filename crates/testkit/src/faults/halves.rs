@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ralph_engine::run::run_files::RunLogs;
+use ralph_engine::run_files::RunLogs;
 
 use super::Setting;
 use super::tally::{Tally, campaign};

@@ -17,8 +17,8 @@ use ralph_core::task::Status;
 use ralph_core::{TaskId, Timestamp};
 use ralph_engine::clock::{Stopwatch, now};
 use ralph_engine::ports::{Filter, Store};
-use ralph_engine::run::run_files::RunLogs;
-use ralph_engine::run::{journal, state_file};
+use ralph_engine::run_files::RunLogs;
+use ralph_engine::run_files::{journal, state_file};
 use ralph_engine::store::SqliteStore;
 
 use super::Setting;

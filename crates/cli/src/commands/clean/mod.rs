@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ralph_core::amounts::count;
 use ralph_engine::project::{Project, sweep_halves};
-use ralph_engine::run::run_files::{LockError, WorktreeLock};
+use ralph_engine::run_files::{LockError, WorktreeLock};
 use ralph_engine::worktrees::{Ours, Worktrees};
 use ralph_ui::style::Meaning;
 use serde::Serialize;

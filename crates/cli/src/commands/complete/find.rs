@@ -6,8 +6,8 @@ use clap_complete::CompletionCandidate;
 use ralph_core::plan::FORMATS;
 use ralph_core::task::{Status, StatusFilter};
 use ralph_engine::ports::{Filter, Store};
-use ralph_engine::run::journal;
-use ralph_engine::run::run_files::RunLogs;
+use ralph_engine::run_files::RunLogs;
+use ralph_engine::run_files::journal;
 use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::wip::saved_tasks;
 

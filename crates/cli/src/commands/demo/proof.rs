@@ -9,8 +9,8 @@ use ralph_core::task::Status;
 use ralph_core::view::RunView;
 use ralph_engine::git::git;
 use ralph_engine::ports::Store;
-use ralph_engine::run::journal;
-use ralph_engine::run::run_files::RunLogs;
+use ralph_engine::run_files::RunLogs;
+use ralph_engine::run_files::journal;
 use ralph_engine::store::SqliteStore;
 
 use super::story::{RED, REFUTED, TASKS};

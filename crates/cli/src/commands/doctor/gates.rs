@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use ralph_core::agents_md;
+use ralph_engine::gates::{GateTrial, GateTried};
 use ralph_engine::project::Project;
-use ralph_engine::run::run_files::WorktreeLock;
-use ralph_engine::run::{GateTrial, GateTried};
+use ralph_engine::run_files::WorktreeLock;
 use ralph_engine::session_git::SessionGitDir;
 
 use super::check::Check;

@@ -3,8 +3,8 @@
 use ralph_engine::ports::Store;
 use ralph_engine::process::{count_leftovers, is_alive};
 use ralph_engine::project::{Project, halves, sweep_halves};
-use ralph_engine::run::run_files::WorktreeLock;
-use ralph_engine::run::state_file;
+use ralph_engine::run_files::WorktreeLock;
+use ralph_engine::run_files::state_file;
 use ralph_engine::store::SqliteStore;
 
 use super::check::Check;

@@ -15,7 +15,8 @@ use ralph_engine::interrupts::Interrupts;
 use ralph_engine::ports::GitError;
 use ralph_engine::project::Project;
 use ralph_engine::run::shared_budget::SharedBudget;
-use ralph_engine::run::{self, Ended, Setup, WorktreeSetupError};
+use ralph_engine::run::{self, Ended, Setup};
+use ralph_engine::worktrees::WorktreeSetupError;
 use ralph_engine::worktrees::{Identity, Prepared, Wanted};
 
 use super::super::display::Shared;
@@ -163,7 +164,9 @@ impl Call {
             let branch = branch.clone();
             Box::new(move || {
                 let (env, jail) = (environment, (sandbox.as_ref(), shown));
-                run::run_worktree_setup(&worktrees, &branch, &command, &folder, &env, jail, &log)
+                ralph_engine::worktrees::run_worktree_setup(
+                    &worktrees, &branch, &command, &folder, &env, jail, &log,
+                )
             }) as WorktreeSetup
         });
         let (display, interrupts) = (shares.display.clone(), shares.interrupts.clone());

@@ -6,7 +6,7 @@ use ralph_core::run::StopReason;
 use ralph_engine::clock;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::project::Project;
-use ralph_engine::run::state_file::{Record, Spending, StateFile};
+use ralph_engine::run_files::state_file::{Record, Spending, StateFile};
 
 use super::super::policy::{budget, sessions_of};
 use super::super::{RunOptions, resume, sandbox};

@@ -21,15 +21,15 @@ use crate::project::Project;
 use crate::run::RunError;
 use crate::run::checks::judging_inputs::JudgingInputs;
 use crate::run::holding;
-use crate::run::hooked::Hooked;
 use crate::run::ports::{Answer, Failed, Ports};
-use crate::run::run_files::WorktreeLock;
 use crate::run::setup::Setup;
 use crate::run::slot_state::SlotState;
 use crate::run::workspace::Workspace;
-use crate::run::worktree_setup::{WorktreeSetupError, run_worktree_setup};
+use crate::run_files::WorktreeLock;
+use crate::sandbox::Hooked;
 use crate::vcs::GitVcs;
 use crate::vcs::trunk::{Replayed, Trunk};
+use crate::worktrees::setup_command::{WorktreeSetupError, run_worktree_setup};
 use crate::worktrees::{Identity, Wanted, WorktreeRefusal, Worktrees};
 
 /// What the names of tasks' branches begin with.

@@ -9,18 +9,16 @@ use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Port, VERIFIER};
 
 use crate::crash;
+use crate::gates::command::{GateLocation, Ran, file_name};
+use crate::gates::{GateSpec, setup_gate};
 use crate::ports::{Candidate, Checkout, GitError, RunBase};
 use crate::run::activity::catch_panic;
-use crate::run::checks::command::{GateLocation, Ran, file_name};
 use crate::run::ports::{Answer, Failed, Ports};
-use crate::run::setup::{GateRules, GateSpec};
 use crate::run::slot_state::SlotState;
 use crate::untrusted;
 
 /// How many changed files a fact names.
 const NAMED_FILES: usize = 20;
-/// The setup command of a checkout, as it is named where it fails.
-const SETUP: &str = "setup";
 /// How long it may take where no gate says so.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -376,12 +374,6 @@ fn content(path: &Path) -> Option<Vec<u8>> {
         Ok(target) => Some(target.into_os_string().into_encoded_bytes()),
         Err(_) => untrusted::read_own(path, untrusted::ANY).ok(),
     }
-}
-
-/// The setup command of a checkout as a gate; `None` where there is none.
-pub(in crate::run) fn setup_gate(rules: &GateRules, timeout: Duration) -> Option<GateSpec> {
-    let command = rules.setup.clone();
-    (!command.trim().is_empty()).then(|| GateSpec { name: SETUP.to_owned(), command, timeout })
 }
 
 /// Removes a checkout where waiting is allowed.

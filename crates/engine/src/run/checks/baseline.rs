@@ -11,12 +11,12 @@ use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Notice};
 use serde::{Deserialize, Serialize};
 
+use crate::gates::command::{GateLocation, Ran, file_name};
 use crate::project::write_privately;
 use crate::run::activity::judge::{blocking, remove_checkout};
-use crate::run::checks::command::{GateLocation, Ran, file_name};
 use crate::run::ports::{Failed, Ports};
-use crate::run::run_files::RunLogs;
 use crate::run::slot_state::SlotState;
+use crate::run_files::RunLogs;
 use crate::untrusted;
 
 /// Its file in the folder of a run.

@@ -2,20 +2,19 @@
 //!
 //! A [`Check`] looks at the candidate itself, before any command runs. [`CHECKS`] has them in their order, and the first
 //! that reports something ends them: a report that fails refuses the work, one that passes accepts it without gates.
-//! Then come the gates of the user (`command`), each compared with what it said before the first session (`baseline`).
+//! Then come the gates of the user ([`crate::gates`]), each compared with what it said before the first session
+//! (`baseline`).
 //!
 //! To add a check: one file with a unit struct, and one line in [`CHECKS`].
 
 pub(in crate::run) mod baseline;
-pub(in crate::run) mod command;
 pub(in crate::run) mod deliverable;
 mod forbidden;
-pub(in crate::run) mod guarded;
+mod gate;
 pub(in crate::run) mod judging_inputs;
 mod place;
 mod plan_shape;
 mod protected;
-pub(in crate::run) mod trial;
 mod weakened;
 
 use ralph_core::run::GateReport;

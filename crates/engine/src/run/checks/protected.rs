@@ -1,12 +1,16 @@
 //! Files that sessions should not change, and the definitions of the gates. Both count as they were at the base of
 //! the run; a change by a session is reported or refused.
 
+use std::path::Path;
+
 use ralph_core::agents_md;
 use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Notice, PROTECTED};
 
 use super::Check;
+use crate::gates::guarded::Guarded;
 use crate::ports::Candidate;
+use crate::run::activity::judge::blocking;
 use crate::run::ports::{Failed, Ports};
 use crate::run::slot_state::SlotState;
 use crate::run::workspace::Workspace;
@@ -41,6 +45,23 @@ impl Check for ProtectedFiles {
 }
 
 impl Ports {
+    /// The protected files of a candidate, in the place where gates are to run.
+    pub(in crate::run) fn guard_protected(
+        &self,
+        slot: &SlotState,
+        candidate: &Candidate,
+        folder: &Path,
+    ) -> Result<Guarded, Failed> {
+        if self.setup.gates.rules.protected.is_empty() {
+            return Ok(Guarded::default());
+        }
+        blocking(|| {
+            let names = slot.workspace().vcs.files(&candidate.tree)?;
+            let patterns = &self.setup.gates.rules.protected;
+            Ok(Guarded::of(folder, names.into_iter().filter(|name| patterns.matches(name))))
+        })
+    }
+
     /// What the evidence says of protected files that were changed and are only reported.
     pub(in crate::run) fn protected_report(
         &self,

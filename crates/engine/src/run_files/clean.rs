@@ -9,7 +9,7 @@ use crate::quota::RAW_LOG;
 
 /// A file that gets lines of JSON without secrets. Call [`finish`](Self::finish) at the end: what could
 /// have become a secret is held back until then.
-pub(super) struct CleanFile {
+pub(crate) struct CleanFile {
     file: File,
     stream: Stream,
     clean: Vec<u8>,
@@ -18,12 +18,12 @@ pub(super) struct CleanFile {
 }
 
 impl CleanFile {
-    pub(super) fn new(file: File, secrets: &Secrets) -> Self {
+    pub(crate) fn new(file: File, secrets: &Secrets) -> Self {
         Self { file, stream: secrets.stream(StreamKind::Json), clean: vec![], room: RAW_LOG }
     }
 
     /// Writes what was held back.
-    pub(super) fn finish(&mut self) -> io::Result<()> {
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.clean.clear();
         self.stream.finish(&mut self.clean);
         self.put()
@@ -47,7 +47,7 @@ impl CleanFile {
     }
 
     /// Whether something is missing.
-    pub(super) fn is_cut(&self) -> bool {
+    pub(crate) fn is_cut(&self) -> bool {
         self.room == 0
     }
 }

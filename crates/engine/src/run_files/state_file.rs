@@ -245,7 +245,7 @@ pub struct Writer {
 
 impl Writer {
     /// Writes down that the run begins.
-    pub(super) fn begin(&self, policy: &Policy, begin: &Input) -> io::Result<()> {
+    pub(crate) fn begin(&self, policy: &Policy, begin: &Input) -> io::Result<()> {
         let mut state = RunState::new(policy.clone());
         if let Input::Begin { started, .. } = begin {
             state.evolve(started, now());

@@ -124,7 +124,7 @@ impl Prompting {
     }
 
     /// The prompt of the verifier of these tasks; `work` is what was done about them.
-    pub(super) fn verifier(
+    pub(crate) fn verifier(
         &self,
         store: &mut dyn Store,
         tasks: &[TaskBrief],

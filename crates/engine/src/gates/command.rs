@@ -12,15 +12,13 @@ use ralph_core::redact::{Secrets, Stream, StreamKind};
 use ralph_core::run::GateReport;
 use tokio::sync::watch;
 
+use super::GateSpec;
 use crate::agents::set;
+use crate::gates::guarded::Guarded;
 use crate::ports::{Checkout, Program, Programs};
 use crate::process::{CommandSpec, Ended, LineEffect, Listener, Mark, Stop, Watch};
-use crate::run::checks::guarded::Guarded;
-use crate::run::ports::Ports;
-use crate::run::run_files::private_file;
-use crate::run::setup::GateSpec;
-use crate::run::slot_state::SlotState;
-use crate::sandbox::{self, Sandbox, SandboxedCommand};
+use crate::run_files::private_file;
+use crate::sandbox::{Sandbox, SandboxedCommand};
 
 /// How much of a gate's output is looked at: this much of the beginning and of the end.
 const KEPT: usize = 4 << 20;
@@ -28,24 +26,24 @@ const KEPT: usize = 4 << 20;
 const WRITTEN: u64 = 64 << 20;
 
 /// A gate that has ended.
-pub(in crate::run) struct Ran {
-    pub(in crate::run) report: GateReport,
+pub(crate) struct Ran {
+    pub(crate) report: GateReport,
     /// The digest of its output.
-    pub(in crate::run) digest: Digest,
+    pub(crate) digest: Digest,
     /// A note besides its output.
-    pub(in crate::run) note: Option<String>,
+    pub(crate) note: Option<String>,
     /// All of the output was looked at.
-    pub(in crate::run) whole: bool,
+    pub(crate) whole: bool,
     /// It was stopped: it has no result.
-    pub(in crate::run) stopped: bool,
+    pub(crate) stopped: bool,
     /// It changed a protected file: whatever else it says does not count.
-    pub(in crate::run) tampered: bool,
+    pub(crate) tampered: bool,
     /// What it printed, as far as that is looked at.
-    pub(in crate::run) text: String,
+    pub(crate) text: String,
 }
 
 impl Ran {
-    fn of(gate: &GateSpec, ended: &Ended, output: &GateOutput, stopped: bool) -> Self {
+    pub(crate) fn of(gate: &GateSpec, ended: &Ended, output: &GateOutput, stopped: bool) -> Self {
         let (verdict, exit_code, note) = judged(&ended.end);
         let text = output.text();
         let digest = match verdict {
@@ -74,12 +72,12 @@ impl Ran {
     }
 
     /// Whether the shell could not run the command.
-    pub(in crate::run) fn not_runnable(&self) -> bool {
+    pub(crate) fn not_runnable(&self) -> bool {
         matches!(self.report.exit_code, Some(126 | 127))
     }
 
     /// The note and a text below it.
-    pub(in crate::run) fn noted(&self, text: &str) -> String {
+    pub(crate) fn noted(&self, text: &str) -> String {
         let note = self.note.as_deref().unwrap_or_default();
         [note, text].join("\n").trim().to_owned()
     }
@@ -87,24 +85,24 @@ impl Ran {
 
 /// Where a gate runs.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::run) struct GateLocation<'a> {
-    pub(in crate::run) folder: &'a Path,
+pub(crate) struct GateLocation<'a> {
+    pub(crate) folder: &'a Path,
     /// Caches of its own.
     caches: Option<&'a Path>,
     guarded: Option<&'a Guarded>,
 }
 
 impl<'a> GateLocation<'a> {
-    pub(in crate::run) fn of(folder: &'a Path) -> Self {
+    pub(crate) fn of(folder: &'a Path) -> Self {
         Self { folder, caches: None, guarded: None }
     }
 
-    pub(in crate::run) fn in_checkout(checkout: &'a Checkout) -> Self {
+    pub(crate) fn in_checkout(checkout: &'a Checkout) -> Self {
         Self { caches: checkout.caches(), ..Self::of(checkout.folder()) }
     }
 
     /// Checks the result of a gate that ran there.
-    pub(in crate::run) fn checked(&self, ran: Ran) -> Ran {
+    pub(crate) fn checked(&self, ran: Ran) -> Ran {
         match self.guarded {
             Some(guarded) => guarded.checked(ran),
             None => ran,
@@ -112,30 +110,30 @@ impl<'a> GateLocation<'a> {
     }
 
     /// With these files only to be read.
-    pub(in crate::run) fn guarding(self, guarded: &'a Guarded) -> Self {
+    pub(crate) fn guarding(self, guarded: &'a Guarded) -> Self {
         Self { guarded: Some(guarded), ..self }
     }
 }
 
 /// A gate that is about to run: the same for the loop and for `ralph doctor`.
-pub(in crate::run) struct Judging<'a> {
-    pub(in crate::run) gate: &'a GateSpec,
-    pub(in crate::run) place: &'a GateLocation<'a>,
-    pub(in crate::run) environment: &'a [(OsString, OsString)],
-    pub(in crate::run) programs: &'a dyn Programs,
-    pub(in crate::run) sandbox: &'a Sandbox,
-    pub(in crate::run) sandboxed: SandboxedCommand,
-    pub(in crate::run) watch: &'a Watch,
-    pub(in crate::run) mark: Mark,
-    pub(in crate::run) secrets: &'a Secrets,
+pub(crate) struct Judging<'a> {
+    pub(crate) gate: &'a GateSpec,
+    pub(crate) place: &'a GateLocation<'a>,
+    pub(crate) environment: &'a [(OsString, OsString)],
+    pub(crate) programs: &'a dyn Programs,
+    pub(crate) sandbox: &'a Sandbox,
+    pub(crate) sandboxed: SandboxedCommand,
+    pub(crate) watch: &'a Watch,
+    pub(crate) mark: Mark,
+    pub(crate) secrets: &'a Secrets,
     /// Where what it prints is written.
-    pub(in crate::run) log: Option<&'a Path>,
-    pub(in crate::run) stop: watch::Receiver<Stop>,
+    pub(crate) log: Option<&'a Path>,
+    pub(crate) stop: watch::Receiver<Stop>,
 }
 
 impl Judging<'_> {
     /// Runs it to its end; what came to light about it beside its output.
-    pub(in crate::run) async fn run(mut self) -> (Ran, Vec<String>) {
+    pub(crate) async fn run(mut self) -> (Ran, Vec<String>) {
         let wanted = self.stop.clone();
         let mut env = self.environment.to_vec();
         set(&mut env, "RALPH_GATE", &self.gate.name);
@@ -176,48 +174,6 @@ impl Judging<'_> {
     }
 }
 
-impl Ports {
-    /// Runs a gate in `place`; what it prints goes to `log`.
-    pub(in crate::run) async fn gate(
-        &self,
-        slot: &SlotState,
-        gate: &GateSpec,
-        place: &GateLocation<'_>,
-        log: &Path,
-    ) -> Ran {
-        let workspace = slot.workspace();
-        let in_place = place.folder == workspace.project.worktree;
-        let candidate = slot.candidate.clone().filter(|_| in_place);
-        let head = candidate.and_then(|candidate| candidate.taken);
-        let sandboxed =
-            match self.sandboxed(&workspace, sandbox::ProgramKind::Judge, head.as_deref()) {
-                Ok(sandboxed) => sandboxed,
-                Err(failed) => {
-                    let output = GateOutput::new(None, &self.setup.files.secrets);
-                    return Ran::of(gate, &Ended::never_ran(failed.error), &output, false);
-                }
-            };
-        let judging = Judging {
-            gate,
-            place,
-            environment: self.setup.judge_environment(),
-            programs: &*self.setup.ports.programs,
-            sandbox: &self.setup.sandbox,
-            sandboxed,
-            watch: &self.setup.agent.watch,
-            mark: Mark::new(&self.setup.files.project.root, u64::from(slot.iteration)),
-            secrets: &self.setup.files.secrets,
-            log: Some(log),
-            stop: self.stop(slot.id).subscribe(),
-        };
-        let (ran, findings) = judging.run().await;
-        for text in findings {
-            self.notice(text);
-        }
-        ran
-    }
-}
-
 /// What the end of a gate's process means: the verdict, the exit code, and what there is to say.
 fn judged(end: &ProcessEnd) -> (Verdict, Option<i32>, Option<String>) {
     let red = |code, note: String| (Verdict::Fail, code, Some(note));
@@ -242,14 +198,14 @@ fn judged(end: &ProcessEnd) -> (Verdict, Option<i32>, Option<String>) {
 }
 
 /// A gate's name as a part of a file name.
-pub(in crate::run) fn file_name(name: &str) -> String {
+pub(crate) fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     name.chars().take(40).map(plain).collect()
 }
 
 /// What a gate prints, without secrets: written into a file, the beginning and the end kept to be
 /// looked at.
-struct GateOutput {
+pub(crate) struct GateOutput {
     /// Where it is written.
     path: Option<PathBuf>,
     file: Option<std::fs::File>,
@@ -263,7 +219,7 @@ struct GateOutput {
 }
 
 impl GateOutput {
-    fn new(log: Option<&Path>, secrets: &Secrets) -> Self {
+    pub(crate) fn new(log: Option<&Path>, secrets: &Secrets) -> Self {
         let file = log.and_then(|log| private_file(log).ok());
         Self {
             path: log.filter(|_| file.is_some()).map(Path::to_owned),

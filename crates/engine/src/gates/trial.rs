@@ -9,13 +9,12 @@ use ralph_core::records::Verdict;
 use ralph_core::redact::Secrets;
 use tokio::sync::watch;
 
+use super::command::{GateLocation, Judging, Ran};
+use super::{GateRules, GateSpec, setup_gate};
 use crate::ports::{Checkout, GitError, RunBase, Vcs};
 use crate::probe::wait_for_stop_signal;
 use crate::process::{Mark, Stop, Watch};
 use crate::project::Project;
-use crate::run::activity::judge::setup_gate;
-use crate::run::checks::command::{GateLocation, Judging, Ran};
-use crate::run::setup::{GateRules, GateSpec};
 use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand};
 
 /// Everything that running a gate takes.

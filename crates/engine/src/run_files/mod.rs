@@ -1,5 +1,9 @@
 //! The files of a run on disk: its log folder, and the lock that keeps a second run out of the same worktree.
 
+pub(crate) mod clean;
+pub mod journal;
+pub mod state_file;
+
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};

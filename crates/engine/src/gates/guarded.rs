@@ -6,11 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::records::Verdict;
 
-use crate::ports::Candidate;
-use crate::run::activity::judge::blocking;
-use crate::run::checks::command::Ran;
-use crate::run::ports::{Failed, Ports};
-use crate::run::slot_state::SlotState;
+use super::command::Ran;
 use crate::untrusted::Remembered;
 
 /// How many of them a sandbox makes read-only, each by a mount of its own. More are only compared.
@@ -22,13 +18,13 @@ const NAMED: usize = 20;
 
 /// The protected files in the place where gates run, as they were before.
 #[derive(Debug, Default)]
-pub(in crate::run) struct Guarded {
+pub(crate) struct Guarded {
     folder: PathBuf,
     files: Vec<(String, Remembered)>,
 }
 
 impl Guarded {
-    pub(in crate::run) fn of(folder: &Path, names: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn of(folder: &Path, names: impl IntoIterator<Item = String>) -> Self {
         let mut left = KEPT;
         let mut files = Vec::new();
         for name in names {
@@ -41,7 +37,7 @@ impl Guarded {
     }
 
     /// What a sandbox is to show read-only.
-    pub(in crate::run) fn read_only(&self) -> impl Iterator<Item = PathBuf> {
+    pub(crate) fn read_only(&self) -> impl Iterator<Item = PathBuf> {
         let paths = self.files.iter().map(|(name, _)| self.folder.join(name));
         let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
         paths.filter(is_file).take(READ_ONLY)
@@ -77,7 +73,7 @@ impl Guarded {
     }
 
     /// Checks the result of a gate: it does not count if the gate changed a protected file.
-    pub(in crate::run) fn checked(&self, mut ran: Ran) -> Ran {
+    pub(crate) fn checked(&self, mut ran: Ran) -> Ran {
         if let Some(text) = self.put_back() {
             ran.report.verdict = Verdict::Fail;
             ran.note =
@@ -86,24 +82,5 @@ impl Guarded {
             ran.tampered = true;
         }
         ran
-    }
-}
-
-impl Ports {
-    /// The protected files of a candidate, in the place where gates are to run.
-    pub(in crate::run) fn guard_protected(
-        &self,
-        slot: &SlotState,
-        candidate: &Candidate,
-        folder: &Path,
-    ) -> Result<Guarded, Failed> {
-        if self.setup.gates.rules.protected.is_empty() {
-            return Ok(Guarded::default());
-        }
-        blocking(|| {
-            let names = slot.workspace().vcs.files(&candidate.tree)?;
-            let patterns = &self.setup.gates.rules.protected;
-            Ok(Guarded::of(folder, names.into_iter().filter(|name| patterns.matches(name))))
-        })
     }
 }
