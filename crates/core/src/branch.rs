@@ -133,18 +133,16 @@ fn may_have(c: char) -> bool {
 
 fn check_part(part: &str) -> Result<(), BranchError> {
     let lower = part.to_ascii_lowercase();
-    let why = if part.is_empty() {
-        "it is empty"
-    } else if part.starts_with('.') {
-        "it starts with a dot"
-    } else if lower.ends_with(".lock") {
-        "it ends with .lock"
-    } else if part.ends_with('.') {
-        "it ends with a dot"
-    } else {
-        return Ok(());
-    };
-    Err(BranchError::Part { part: part.to_owned(), why })
+    let rules = [
+        (part.is_empty(), "it is empty"),
+        (part.starts_with('.'), "it starts with a dot"),
+        (lower.ends_with(".lock"), "it ends with .lock"),
+        (part.ends_with('.'), "it ends with a dot"),
+    ];
+    match rules.into_iter().find(|(is_broken, _)| *is_broken) {
+        Some((_, why)) => Err(BranchError::Part { part: part.to_owned(), why }),
+        None => Ok(()),
+    }
 }
 
 /// Whether ralph may work on the branch: not on one that is protected, nor on the one that the user

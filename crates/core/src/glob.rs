@@ -101,7 +101,7 @@ fn names_may_meet(one: &str, other: &str) -> bool {
 
 /// What cannot be read is in doubt, too.
 fn may_fit(pattern: &str, name: &str) -> bool {
-    Pattern::read(pattern).map_or(true, |pattern| pattern.matches_name(name))
+    Pattern::read(pattern).map_or(true, |pattern| pattern.matches_entry(name.as_bytes()))
 }
 
 #[cfg(test)]

@@ -360,19 +360,16 @@ impl Stream {
 
     /// How many of the next bytes belong to a secret that was found already.
     fn swallowed(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> usize {
-        let (gone, slash, cut) = match &mut self.state {
+        let (gone, kept) = match &mut self.state {
             State::Plain => return 0,
-            State::Token(class) => (bytes.iter().position(|byte| !class(*byte)), false, &b""[..]),
+            State::Token(class) => (bytes.iter().position(|byte| !class(*byte)), &b""[..]),
             State::Key(block) => {
-                let gone = bytes.iter().position(|byte| !block.goes_on(*byte));
-                (gone, block.ends_in_escape(), block.cut_letter())
+                (bytes.iter().position(|byte| !block.goes_on(*byte)), block.returned())
             }
         };
         self.leave_out(&bytes[..gone.unwrap_or(bytes.len())], out);
         if gone.is_some() {
             self.state = State::Plain;
-            // What it escapes is not part of the key, and must stay escaped.
-            let kept = if slash { b"\\" } else { cut };
             self.put(kept, out);
             self.before = last_two(self.before, kept);
         }

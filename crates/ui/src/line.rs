@@ -104,6 +104,15 @@ pub fn field(name: &str, meaning: Meaning, text: &str, style: TextStyle) -> Vec<
     shown
 }
 
+/// Those of these fields that have a text.
+pub(crate) fn fields<'n>(
+    rows: impl IntoIterator<Item = (&'n str, Option<String>)>,
+    style: TextStyle,
+) -> Vec<String> {
+    let known = rows.into_iter().filter_map(|(name, text)| Some((name, text?)));
+    known.flat_map(|(name, text)| field(name, Meaning::Faint, &text, style)).collect()
+}
+
 /// A text indented by `indent` cells, in the color of its meaning.
 pub fn paragraph(
     indent: usize,

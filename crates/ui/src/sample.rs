@@ -3,13 +3,13 @@
 use ralph_core::TaskId;
 use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Signals, Usage};
 use ralph_core::ids::{AgentId, AttemptId, QuestionId, RunId};
-use ralph_core::policy::strategy::{ModelState, Strategy, TierNames};
+use ralph_core::policy::strategy::ModelState;
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    Budget, Cancel, Claims, Class, Control, Fact, GateReport, Notice, Outcome, Picker, Policy,
-    RunEvent, SessionReport, SlotId, StopReason, TaskBrief, Wait,
+    Budget, Cancel, Claims, Class, Control, Fact, GateReport, Notice, Outcome, Policy, RunEvent,
+    SessionReport, SlotId, StopReason, TaskBrief, Wait,
 };
-use ralph_core::task::{Counts, RetryLimit, Status};
+use ralph_core::task::{Counts, Status};
 use ralph_core::time::Timestamp;
 use ralph_core::view::Reporter;
 
@@ -71,19 +71,9 @@ impl Tape {
         let mut tape = Self { events: vec![], at: began, seq: 0, counts, usage, began };
         tape.fact(Fact::RunStarted {
             policy: Box::new(Policy {
-                preset: "dag".into(),
-                mode: "build".into(),
-                picker: Picker::Loop,
                 slots,
-                max_sessions: Some(20),
-                retries: RetryLimit::AtMost(3),
-                give_up_after: 10,
-                breaker: 0,
-                idle: 0,
                 claims: Claims::Confirm,
                 budget: Budget { micro_usd: 5_000_000, ..Budget::default() },
-                strategy: Strategy::CostOptimized,
-                tiers: TierNames::default(),
                 port_retries: 5,
                 ..Policy::default()
             }),

@@ -108,7 +108,7 @@ impl<W: Write> SessionLog<W> {
             lines.extend(wrap(report.end.text.trim(), None));
         }
         if let Some(class) = Class::of(report.end.class) {
-            let text = words::with_detail(words::class(class), &report.end.detail);
+            let text = words::with_detail(class.words(), &report.end.detail);
             lines.extend(wrap(&format!("Session: {text}"), None));
         }
         self.say(slot, lines);
@@ -121,7 +121,7 @@ impl<W: Write> SessionLog<W> {
         self.say(slot, lines);
         let time = short_duration(report.duration_ms);
         if let Some(class) = report.obstacle() {
-            let text = words::with_detail(words::class(class), &report.end.detail);
+            let text = words::with_detail(class.words(), &report.end.detail);
             self.say(slot, wrap(&format!("Verifier: {text} ({time})"), None));
             return;
         }
@@ -155,31 +155,23 @@ impl<W: Write> SessionLog<W> {
 
     fn footer(&mut self, at: Timestamp, slot: SlotId, class: Class, duration_ms: u64) {
         let Some(block) = self.blocks.get(&slot) else { return };
-        let mut text = String::new();
-        let mut line = |line: String| {
-            text.push_str(&line);
-            text.push('\n');
-        };
-        line("-".repeat(WIDTH));
-        line(format!("ITERATION {} COMPLETE", block.iteration));
-        line(format!("End Time: {}", self.time(at)));
-        line(format!("Duration: {}", duration(duration_ms)));
-        if let Some(requests) = block.usage.requests {
-            line(format!("API Requests: {requests}"));
-        }
-        if let Some(model) = &block.model {
-            line(format!("Model: {}", printable_line(model)));
-        }
-        if let Some(turns) = block.usage.turns {
-            line(format!("Messages: {turns}"));
-        }
-        if let Some(cost) = block.usage.cost_micro_usd {
-            line(format!("Cost: {}", money(cost)));
-        }
-        line(format!("Retries: {}", block.retries));
-        line(format!("Status: {}", if class.is_success() { "success" } else { "failed" }));
-        line("=".repeat(WIDTH));
-        line(String::new());
+        let status = if class.is_success() { "success" } else { "failed" };
+        let usage = &block.usage;
+        let lines = [
+            Some("-".repeat(WIDTH)),
+            Some(format!("ITERATION {} COMPLETE", block.iteration)),
+            Some(format!("End Time: {}", self.time(at))),
+            Some(format!("Duration: {}", duration(duration_ms))),
+            usage.requests.map(|requests| format!("API Requests: {requests}")),
+            block.model.as_ref().map(|model| format!("Model: {}", printable_line(model))),
+            usage.turns.map(|turns| format!("Messages: {turns}")),
+            usage.cost_micro_usd.map(|cost| format!("Cost: {}", money(cost))),
+            Some(format!("Retries: {}", block.retries)),
+            Some(format!("Status: {status}")),
+            Some("=".repeat(WIDTH)),
+            Some(String::new()),
+        ];
+        let text: String = lines.into_iter().flatten().map(|line| line + "\n").collect();
         let before = self.blocks.remove(&slot).map(|block| block.text).unwrap_or_default();
         self.write(&format!("{before}{text}"));
     }

@@ -10,7 +10,7 @@ use ralph_core::view::{CommitView, QuestionView, RunView, SlotView, words};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use crate::line::{TextLine, field, paragraph};
+use crate::line::{TextLine, field, fields, paragraph};
 use crate::plain::start::plan;
 use crate::plain::summary::{cost, next_commands, rest};
 use crate::style::{Meaning, TextStyle};
@@ -83,33 +83,19 @@ pub struct StatusPage {
 impl StatusPage {
     pub fn text(&self, style: TextStyle) -> String {
         let mut lines = self.first_lines(style);
-        let mut say =
-            |name: &str, text: &str| lines.extend(field(name, Meaning::Faint, text, style));
-        if let Some(run) = &self.run {
-            say("run", &self.what(run));
-        }
-        for now in self.now_doing() {
-            say("now", &now);
-        }
-        say("plan", &self.plan());
-        if let Some(run) = &self.run {
-            say("time", &self.lasted(run));
-            if let Some(cost) = cost(run) {
-                say("cost", &cost);
-            }
-        }
-        if let Some(forecast) = &self.forecast {
-            say("remaining", &rest(forecast));
-        }
-        if let Some(made) = self.run.as_ref().and_then(|run| run.publication.as_ref()) {
-            say("published", &made.sentence());
-        }
-        if let Some(review) = self.run.as_ref().and_then(|run| run.review.as_ref()) {
-            say("review", &review.sentence());
-        }
-        if let Some(level) = &self.level {
-            say("sandbox", level);
-        }
+        let run = self.run.as_ref();
+        let mut rows: Vec<(&str, Option<String>)> = vec![("run", run.map(|run| self.what(run)))];
+        rows.extend(self.now_doing().into_iter().map(|now| ("now", Some(now))));
+        rows.extend([
+            ("plan", Some(self.plan())),
+            ("time", run.map(|run| self.lasted(run))),
+            ("cost", run.and_then(cost)),
+            ("remaining", self.forecast.as_ref().map(rest)),
+            ("published", run.and_then(|run| Some(run.publication.as_ref()?.sentence()))),
+            ("review", run.and_then(|run| Some(run.review.as_ref()?.sentence()))),
+            ("sandbox", self.level.clone()),
+        ]);
+        lines.extend(fields(rows, style));
         if let Some(error) = &self.last_error {
             lines.extend(field("last error", Meaning::Bad, error, style));
         }
@@ -142,10 +128,8 @@ impl StatusPage {
     /// The page in two or three lines: the state, what runs, the plan.
     pub fn brief(&self, style: TextStyle) -> Vec<String> {
         let mut lines = self.first_lines(style);
-        for now in self.now_doing() {
-            lines.extend(field("now", Meaning::Faint, &now, style));
-        }
-        lines.extend(field("plan", Meaning::Faint, &self.plan(), style));
+        let now = self.now_doing().into_iter().map(|now| ("now", Some(now)));
+        lines.extend(fields(now.chain([("plan", Some(self.plan()))]), style));
         lines
     }
 

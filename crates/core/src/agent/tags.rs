@@ -138,10 +138,8 @@ enum Mark {
 /// The mark that this text begins with, and its length.
 fn mark(text: &str) -> Option<(Mark, usize)> {
     let rest = text.strip_prefix('<')?;
-    let (closing, rest) = match rest.strip_prefix('/') {
-        Some(rest) => (true, rest),
-        None => (false, rest),
-    };
+    let closing = rest.starts_with('/');
+    let rest = rest.strip_prefix('/').unwrap_or(rest);
     for (index, (name, tag)) in Tag::ALL.into_iter().enumerate() {
         let Some(after) = rest.strip_prefix(name) else {
             continue;

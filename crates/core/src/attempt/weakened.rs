@@ -85,7 +85,7 @@ fn in_file(number: usize, tests: &TestsInFile) -> impl Iterator<Item = InFile<'_
     tests.tests.iter().map(move |test| (number, test))
 }
 
-/// What became of each old test. Those that kept file and name count first, then what was moved or renamed.
+/// What happened to each old test. Those that kept file and name count first, then what was moved or renamed.
 fn paired<'a>(old: &[InFile<'a>], mut new: Vec<InFile<'a>>) -> Vec<Option<&'a Test>> {
     let likeness: [fn(&InFile<'_>, &InFile<'_>) -> bool; 4] = [
         |old, new| old.0 == new.0 && old.1.name == new.1.name,

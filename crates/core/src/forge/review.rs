@@ -107,10 +107,6 @@ impl Looking<'_> {
         self.authors.iter().any(|known| known.eq_ignore_ascii_case(author))
     }
 
-    fn is_new(&self, finding: &Finding) -> bool {
-        !self.seen.contains(&finding.key)
-    }
-
     /// What follows from this feedback. Work waits until every check has ended, so that one round is about
     /// all of them.
     pub fn verdict(&self, feedback: &Feedback) -> FollowUp {
@@ -124,7 +120,7 @@ impl Looking<'_> {
         let summary = feedback.comments.iter().filter(|comment| self.counts(&comment.author));
         let summary =
             summary.filter(|comment| !comment.text.trim().is_empty()).map(Finding::of_comment);
-        let all = failed.chain(summary).filter(|finding| self.is_new(finding));
+        let all = failed.chain(summary).filter(|finding| !self.seen.contains(&finding.key));
         let mut found: Vec<Finding> = vec![];
         for finding in all {
             if found.len() < MOST && !found.iter().any(|known| known.key == finding.key) {

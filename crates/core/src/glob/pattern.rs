@@ -79,14 +79,10 @@ impl Pattern {
             return Err(PatternError::Comment);
         }
         let line = without_spaces_at_end(text);
-        let (line, negated) = match line.strip_prefix('!') {
-            Some(rest) => (rest, true),
-            None => (line, false),
-        };
-        let (line, folders_only) = match line.strip_suffix('/') {
-            Some(rest) => (rest, true),
-            None => (line, false),
-        };
+        let negated = line.starts_with('!');
+        let line = line.strip_prefix('!').unwrap_or(line);
+        let folders_only = line.ends_with('/');
+        let line = line.strip_suffix('/').unwrap_or(line);
         if line.is_empty() {
             return Err(PatternError::Empty);
         }
@@ -111,12 +107,8 @@ impl Pattern {
             || (!self.folders_only && self.matches_entry(path))
     }
 
-    /// Whether it matches this name, wherever that is.
-    pub(super) fn matches_name(&self, name: &str) -> bool {
-        self.matches_entry(name.as_bytes())
-    }
-
-    fn matches_entry(&self, path: &[u8]) -> bool {
+    /// Whether it matches this very file or folder, or, where it is about a name, this name.
+    pub(super) fn matches_entry(&self, path: &[u8]) -> bool {
         if self.any_depth {
             let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
             return self.takes(name);

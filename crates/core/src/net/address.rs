@@ -72,16 +72,10 @@ fn forbidden_v4(address: Ipv4Addr) -> Option<AddressKind> {
 
 fn forbidden_v6(address: Ipv6Addr) -> Option<AddressKind> {
     let s = address.segments();
-    if address == METADATA_V6 {
-        return Some(AddressKind::Metadata);
-    }
-    if address.is_unspecified() {
-        return Some(AddressKind::Unspecified);
-    }
-    if address.is_loopback() {
-        return Some(AddressKind::Loopback);
-    }
     match s[0] {
+        _ if address == METADATA_V6 => return Some(AddressKind::Metadata),
+        _ if address.is_unspecified() => return Some(AddressKind::Unspecified),
+        _ if address.is_loopback() => return Some(AddressKind::Loopback),
         0xfe80..=0xfebf => return Some(AddressKind::LinkLocal),
         // Site-local: given up, and still routed inside some networks. Unique local.
         0xfec0..=0xfeff | 0xfc00..=0xfdff => return Some(AddressKind::Private),

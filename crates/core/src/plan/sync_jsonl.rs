@@ -55,7 +55,8 @@ fn read_line(line: usize, content: &str) -> Result<PlanTask, Problem> {
             "id" => id = Some(task_id("id", value.text("id")?)?),
             "t" => title = Some(Title::new(value.text("t")?)?),
             "d" => patch.description = Some(long("description", value.text_or_null("d")?)?),
-            "p" => patch.priority = Some(priority(value)?),
+            "p" if *value == Json::Null => patch.priority = Some(Priority::default()),
+            "p" => patch.priority = Some(Priority::new(value.whole("p")?)?),
             "cat" => patch.category = Some(label("category", value.text_or_null("cat")?)?),
             "spec" => patch.spec = Some(label("spec", value.text_or_null("spec")?)?),
             "ref" => patch.reference = Some(label("reference", value.text_or_null("ref")?)?),
@@ -68,14 +69,6 @@ fn read_line(line: usize, content: &str) -> Result<PlanTask, Problem> {
     let title = present("t", title)?;
     patch.deps = deps.map(|deps| dependencies(&id, &deps)).transpose()?;
     Ok(PlanTask { line, id, title, fields: patch, done: None, waits: None })
-}
-
-/// `null` is the default priority.
-fn priority(value: &Json<'_>) -> Result<Priority, Problem> {
-    match value {
-        Json::Null => Ok(Priority::default()),
-        value => Ok(Priority::new(value.whole("p")?)?),
-    }
 }
 
 /// The steps that are not blank.

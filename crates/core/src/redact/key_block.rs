@@ -85,13 +85,9 @@ impl KeyBlock {
         belongs
     }
 
-    /// The beginning of a letter that was taken for an arrow and is another one.
-    pub(super) fn cut_letter(&self) -> &'static [u8] {
-        &ARROW[..self.arrow]
-    }
-
-    /// Whether what comes next is escaped by the last byte of the key.
-    pub(super) fn ends_in_escape(&self) -> bool {
-        self.slash
+    /// What was taken for a part of the key and is none: a backslash that escapes what comes next, which must stay
+    /// escaped, or the beginning of a letter that began like an arrow.
+    pub(super) fn returned(&self) -> &'static [u8] {
+        if self.slash { b"\\" } else { &ARROW[..self.arrow] }
     }
 }

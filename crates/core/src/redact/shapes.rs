@@ -13,11 +13,11 @@ pub(super) struct Shape {
     /// What it may begin with, at least two bytes each, with bars between them.
     prefixes: &'static str,
     /// The bytes of a token; `None` where the shape is not a token.
-    class: Option<IsIn>,
-    how: How,
+    pub(super) class: Option<IsIn>,
+    pub(super) how: How,
 }
 
-enum How {
+pub(super) enum How {
     /// A token: how many bytes are behind the prefix, and what else must be true of them.
     Token(Length, Needs),
     /// The same; the prefix stays.
@@ -28,7 +28,7 @@ enum How {
 }
 
 #[derive(Clone, Copy)]
-enum Length {
+pub(super) enum Length {
     Exactly(usize),
     AtLeast(usize),
 }
@@ -37,7 +37,7 @@ use Length::{AtLeast, Exactly};
 
 /// What tells a token from a word of the same letters.
 #[derive(Clone, Copy)]
-enum Needs {
+pub(super) enum Needs {
     Nothing,
     Digit,
     /// A digit, and a run of letters and digits that is longer than a word.
@@ -52,7 +52,7 @@ enum Needs {
     Base64,
 }
 
-type IsIn = fn(u8) -> bool;
+pub(super) type IsIn = fn(u8) -> bool;
 
 const fn token(prefixes: &'static str, class: IsIn, length: Length, needs: Needs) -> Shape {
     Shape { prefixes, class: Some(class), how: How::Token(length, needs) }
@@ -255,41 +255,5 @@ fn login(behind: &[u8], prefix: usize, ends: bool) -> MatchAt {
             MatchAt::Found { keep: prefix, end: prefix + length, then: State::Plain }
         }
         _ => MatchAt::Nothing,
-    }
-}
-
-#[cfg(test)]
-impl Shape {
-    /// A token of this shape, and one that is a byte too short; none for shapes that are not tokens.
-    pub(super) fn examples(&self, prefix: &[u8]) -> Option<(String, String)> {
-        let (How::Token(length, needs) | How::Behind(length, needs)) = self.how else {
-            return None;
-        };
-        let count = match length {
-            Exactly(count) | AtLeast(count) => count,
-        };
-        let class = self.class?;
-        let capitals = matches!(needs, Needs::Capitals);
-        let letters = (0..).map(|at: usize| b"7aB3dE1fC9b0"[at * 7 % 12]);
-        let letters = letters.filter(|byte| !capitals || !byte.is_ascii_lowercase());
-        let body = |count: usize| -> String {
-            let text: String = letters.clone().take(count).map(char::from).collect();
-            match needs {
-                Needs::Jwt => format!("hbGciOiJ9.eyJzdWIifQ.{}", &text[..count - 20]),
-                Needs::SendGrid => format!("{}.{}", &text[..22], &text[23..]),
-                _ => text,
-            }
-        };
-        assert!(body(count).bytes().all(class));
-        let prefix = str::from_utf8(prefix).ok()?;
-        Some((format!("{prefix}{}", body(count)), format!("{prefix}{}", body(count - 1))))
-    }
-
-    /// What stays of a token.
-    pub(super) fn kept<'p>(&self, prefix: &'p [u8]) -> &'p str {
-        match self.how {
-            How::Behind(..) => str::from_utf8(prefix).unwrap_or_default(),
-            _ => "",
-        }
     }
 }

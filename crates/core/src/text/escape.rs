@@ -43,27 +43,21 @@ pub(crate) fn sequence(
     spelling: Spelling,
     most: usize,
 ) -> EscapeMatch {
+    let how = (spelling, most);
+    // Parameters, intermediates and one final byte.
+    let parameters = |from| ends_with(bytes, from, how, b' '..=b'?', b'@'..=b'~');
     match introducer {
         0x1b => match bytes.get(from) {
             None => EscapeMatch::More,
-            Some(b'[') => parameters(bytes, from + 1, spelling, most),
+            Some(b'[') => parameters(from + 1),
             Some(b']' | b'P' | b'X' | b'^' | b'_') => string(bytes, from + 1, spelling, most),
-            Some(_) => short(bytes, from, spelling, most),
+            // Intermediates and one final byte.
+            Some(_) => ends_with(bytes, from, how, b' '..=b'/', b'0'..=b'~'),
         },
-        0x9b => parameters(bytes, from, spelling, most),
+        0x9b => parameters(from),
         letter if introduces(letter) => string(bytes, from, spelling, most),
         _ => EscapeMatch::No,
     }
-}
-
-/// Parameters, intermediates and one final byte.
-fn parameters(bytes: &[u8], from: usize, spelling: Spelling, most: usize) -> EscapeMatch {
-    ends_with(bytes, from, (spelling, most), b' '..=b'?', b'@'..=b'~')
-}
-
-/// Intermediates and one final byte.
-fn short(bytes: &[u8], from: usize, spelling: Spelling, most: usize) -> EscapeMatch {
-    ends_with(bytes, from, (spelling, most), b' '..=b'/', b'0'..=b'~')
 }
 
 fn ends_with(

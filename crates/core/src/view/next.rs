@@ -4,6 +4,8 @@
 
 pub mod table;
 
+use std::collections::HashSet;
+
 use self::table::{CommandKind, EndState, NextStep};
 use super::run_view::RunView;
 use super::words::{again, of_feature};
@@ -48,12 +50,8 @@ pub fn next(view: &RunView) -> Vec<String> {
         let branch = view.branch.as_deref().unwrap_or_default();
         commands.push(format!("git log --oneline {}..{branch}", head.get(..7).unwrap_or(head)));
     }
-    let mut seen: Vec<String> = Vec::new();
-    commands.retain(|command| {
-        let new = !seen.contains(command);
-        seen.push(command.clone());
-        new
-    });
+    let mut seen = HashSet::new();
+    commands.retain(|command| seen.insert(command.clone()));
     commands
 }
 

@@ -252,7 +252,7 @@ impl RunView {
                     self.saved.retain(|saved| !good || saved.task.as_str() != mode);
                 }
                 if words::is_error(*class) && *class != Class::Red {
-                    self.last_error = Some(words::with_detail(words::class(*class), detail));
+                    self.last_error = Some(words::with_detail(class.words(), detail));
                 }
             }
             Fact::PortFailed { port, error, .. } => {
@@ -370,7 +370,8 @@ impl RunView {
         if let Notice::DirtyStart { saved, paths } = notice {
             self.saved_start = Some((saved.clone(), *paths));
         }
-        if words::is_lasting(notice) {
+        let is_news = matches!(notice, Notice::Promise { .. } | Notice::Other { .. });
+        if is_news || words::is_warning(notice) {
             self.warn(words::notice(notice));
         }
     }

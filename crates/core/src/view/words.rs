@@ -13,11 +13,6 @@ use crate::task::Status;
 pub use crate::text::with_detail;
 use crate::time::duration;
 
-/// How an attempt ended, in words that can follow "returned for retry:".
-pub const fn class(class: Class) -> &'static str {
-    class.words()
-}
-
 /// Whether an attempt that ended so is an error worth remembering.
 pub fn is_error(class: Class) -> bool {
     class.is_limit()
@@ -53,9 +48,9 @@ pub const fn port(port: Port) -> &'static str {
 pub fn wait(wait: &Wait) -> String {
     match wait {
         Wait::Limit { class: limit, streak: 0 | 1, .. }
-        | Wait::Limit { class: limit, reset_known: true, .. } => class(*limit).to_owned(),
+        | Wait::Limit { class: limit, reset_known: true, .. } => limit.words().to_owned(),
         Wait::Limit { class: limit, streak, .. } => {
-            format!("{} ({streak} times in a row)", class(*limit))
+            format!("{} ({streak} times in a row)", limit.words())
         }
         Wait::Others { tasks: 0 } => "other agents have claimed every task that is left".to_owned(),
         Wait::Others { tasks: 1 } => "another agent has claimed the last open task".to_owned(),
@@ -173,11 +168,6 @@ pub const fn is_warning(notice: &Notice) -> bool {
     }
 }
 
-/// Whether the summary repeats a notice.
-pub const fn is_lasting(notice: &Notice) -> bool {
-    is_warning(notice) || matches!(notice, Notice::Promise { .. } | Notice::Other { .. })
-}
-
 /// How soon a cancelled run stops, with so many sessions under way.
 pub fn cancel(cancel: Cancel, sessions: usize) -> &'static str {
     match (cancel, sessions) {
@@ -232,11 +222,6 @@ pub fn subject(task: Option<&TaskBrief>, about: Option<&About>, offered: u32) ->
     }
 }
 
-/// Whether `ralph plan` writes another file without this name.
-fn names_a_plan(target: &str) -> bool {
-    !FOUND.contains(&target) && target != "all tasks" && !target.is_empty()
-}
-
 /// The feature that a run is about; empty when it is about none.
 pub(super) fn of_feature(view: &RunView) -> &str {
     view.target.strip_prefix("feature ").unwrap_or_default()
@@ -245,12 +230,15 @@ pub(super) fn of_feature(view: &RunView) -> &str {
 /// The command that continues a run.
 pub fn again(view: &RunView) -> String {
     let (feature, file) = (of_feature(view), quoted(&view.target));
+    // Without a name `ralph plan` writes one of these.
+    let is_usual = FOUND.contains(&view.target.as_str());
+    let names_a_plan = !is_usual && view.target != "all tasks" && !view.target.is_empty();
     match CommandKind::of(&view.mode) {
         CommandKind::FeatureSpec => format!("ralph feature create {feature} --interview"),
         CommandKind::FeaturePlan => format!("ralph feature plan {feature}"),
         CommandKind::FeatureTasks => format!("ralph feature build {feature}"),
         CommandKind::Prompt => format!("ralph prompt {file}"),
-        CommandKind::Plan if names_a_plan(&view.target) => format!("ralph plan {file}"),
+        CommandKind::Plan if names_a_plan => format!("ralph plan {file}"),
         CommandKind::Plan => "ralph plan".to_owned(),
         CommandKind::Build if matches!(view.preset.as_str(), "progress" | "checklist") => {
             format!("ralph build {file}")

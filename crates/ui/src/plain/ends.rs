@@ -104,9 +104,11 @@ fn ends() -> Vec<(&'static str, RunView)> {
             (view.commits, view.commit_count) = (vec![], 0);
         })
     };
+    let blocked = |text: &str, left| ended(StopReason::Blocked { why: why(text) }, left);
+    let claimed = "nothing is ready, and tasks remain: 2 claimed by other agents";
     let waiting = Counts { waiting: 2, ..DONE };
     let nothing_ready = "nothing is ready, and tasks remain: 2 waiting for you: \"Remember the session\", \"Log out\"";
-    let asks = with(ended(StopReason::Blocked { why: why(nothing_ready) }, waiting), |view| {
+    let asks = with(blocked(nothing_ready, waiting), |view| {
         view.questions = vec![QuestionView {
             id: QuestionId::new("q-5ohb2kdx").unwrap(),
             task: id("t-m4xw6tfe"),
@@ -119,27 +121,27 @@ fn ends() -> Vec<(&'static str, RunView)> {
         merge.reason(),
         merge.command()
     );
-    let merges = with(ended(StopReason::Blocked { why: needs_merge }, OPEN), |view| {
+    let merges = with(blocked(&needs_merge, OPEN), |view| {
         view.merges = vec![merge];
     });
-    let unpublished = with(ended(StopReason::Complete, DONE), |view| {
-        let made = Publication {
-            why: "GitHub refused the push: permission denied".into(),
-            command: "gh auth login".into(),
-            ..Publication::blank(PublishEnd::Failed, "add-login")
-        };
-        view.warnings.push(made.sentence());
-        view.publication = Some(made);
+    let published = |made: Publication| {
+        with(ended(StopReason::Complete, DONE), |view| {
+            view.warnings.push(made.sentence());
+            view.publication = Some(made);
+        })
+    };
+    let unpublished = published(Publication {
+        why: "GitHub refused the push: permission denied".into(),
+        command: "gh auth login".into(),
+        ..Publication::blank(PublishEnd::Failed, "add-login")
     });
-    let to_open = with(ended(StopReason::Complete, DONE), |view| {
-        let made = Publication {
-            why: "there is no token for git.example.com".into(),
-            page: "https://git.example.com/shop/compare/add-login".into(),
-            ..Publication::blank(PublishEnd::ByHand, "add-login")
-        };
-        view.warnings.push(made.sentence());
-        view.publication = Some(made);
+    let to_open = published(Publication {
+        why: "there is no token for git.example.com".into(),
+        page: "https://git.example.com/shop/compare/add-login".into(),
+        ..Publication::blank(PublishEnd::ByHand, "add-login")
     });
+    let no_boxes = Some(why("TODO.md has no checkboxes"));
+    let no_tool = "gate test cannot run (exit code 127, also without the agent's changes): command not found: nosuchtool";
     vec![
         ("plan written", planned),
         ("all done", ended(StopReason::Complete, DONE)),
@@ -149,38 +151,14 @@ fn ends() -> Vec<(&'static str, RunView)> {
         ("declared done", ended(StopReason::Marker { text: "COMPLETE".into() }, OPEN)),
         ("session done", in_feature("feature-plan", StopReason::Session)),
         ("no plan", without_work(ended(StopReason::NoPlan { why: None }, NONE))),
-        (
-            "not a plan",
-            without_work(ended(
-                StopReason::NoPlan { why: Some(why("TODO.md has no checkboxes")) },
-                NONE,
-            )),
-        ),
+        ("not a plan", without_work(ended(StopReason::NoPlan { why: no_boxes }, NONE))),
         ("feature question", in_feature("feature-spec", StopReason::Asked { question: why("?") })),
         ("waits for an answer", asks),
         ("waits for a merge", merges),
-        (
-            "blocked",
-            ended(
-                StopReason::Blocked {
-                    why: why("nothing is ready, and tasks remain: 2 claimed by other agents"),
-                },
-                Counts { active: 2, ..DONE },
-            ),
-        ),
+        ("blocked", blocked(claimed, Counts { active: 2, ..DONE })),
         ("the agent said FAILURE", ended(StopReason::Failure, OPEN)),
         ("gates fail", ended(StopReason::GatesFailed, OPEN)),
-        (
-            "gate unusable",
-            ended(
-                StopReason::GateUnusable {
-                    why: why(
-                        "gate test cannot run (exit code 127, also without the agent's changes): command not found: nosuchtool",
-                    ),
-                },
-                OPEN,
-            ),
-        ),
+        ("gate unusable", ended(StopReason::GateUnusable { why: why(no_tool) }, OPEN)),
         ("logged out", failed(Class::Auth, "API Error: 401 Invalid authentication credentials")),
         ("no access", failed(Class::Forbidden, "403 your organization has no access to opus")),
         ("out of credit", failed(Class::Billing, "Credit balance is too low")),

@@ -59,7 +59,11 @@ impl<W: Write> PlainReporter<W> {
                     self.named("waits", Meaning::Warning, &text);
                 }
             }
-            Fact::TasksLeft { .. } | Fact::PlanWritten { .. } => {}
+            // The summary, which follows at once, shows what was published.
+            Fact::TasksLeft { .. }
+            | Fact::PlanWritten { .. }
+            | Fact::QuestionAsked { .. }
+            | Fact::Published { .. } => {}
             Fact::Surveying { slot } => self.detail(*slot, "looks at the plan"),
             Fact::Claiming { slot } => self.detail(*slot, "claims a task"),
             Fact::ClaimMissed { slot } => {
@@ -106,7 +110,6 @@ impl<W: Write> PlainReporter<W> {
                 };
                 self.endings.entry(*slot).or_default().push(ending);
             }
-            Fact::QuestionAsked { .. } => {}
             Fact::Committed { slot, commit, .. } => {
                 self.commits.insert(*slot, commit.get(..7).unwrap_or(commit).to_owned());
             }
@@ -165,8 +168,6 @@ impl<W: Write> PlainReporter<W> {
             Fact::Publishing => {
                 self.named("publishing", Meaning::Faint, "the branch of this run");
             }
-            // The summary, which follows at once, shows it.
-            Fact::Published { .. } => {}
             Fact::Watching { until, .. } => {
                 let made = self.view.publication.as_ref().map(Publication::sentence);
                 if let Some(made) = made {
@@ -330,7 +331,7 @@ impl<W: Write> PlainReporter<W> {
             Some(class) => {
                 let limit = class.is_limit() || class == Class::Cancelled;
                 let meaning = if limit { Meaning::Warning } else { Meaning::Bad };
-                let line = TextLine::new().flexible(Some(meaning), words::class(class));
+                let line = TextLine::new().flexible(Some(meaning), class.words());
                 self.beside(slot, &line.add(Meaning::Faint, format!(" · {took}")));
             }
         }
@@ -341,18 +342,15 @@ impl<W: Write> PlainReporter<W> {
         }
     }
 
-    fn had_its_say(&self, slot: SlotId) -> bool {
-        !self.cut_off.contains(&slot)
-    }
-
     fn changes(&mut self, slot: SlotId, changed: bool, files: &[String], count: u32) {
         if !self.is(Verbosity::Normal) {
             return;
         }
-        if !changed && self.had_its_say(slot) {
-            self.beside(slot, &TextLine::new().add(Meaning::Warning, "No changes detected"));
-        }
         if !changed {
+            // A session that was cut off had no say.
+            if !self.cut_off.contains(&slot) {
+                self.beside(slot, &TextLine::new().add(Meaning::Warning, "No changes detected"));
+            }
             return;
         }
         let mut text = format!("{} changed", words::count(u64::from(count), "file"));
@@ -393,7 +391,7 @@ impl<W: Write> PlainReporter<W> {
                 true => ("·", Meaning::Warning),
                 false => mark(class, None),
             };
-            let word = if is_short { "changed" } else { words::class(class) };
+            let word = if is_short { "changed" } else { class.words() };
             let text = words::with_detail(word, first_line(detail));
             let line =
                 TextLine::new().add(meaning, symbol).plain(" ").flexible(Some(meaning), text);
@@ -406,7 +404,7 @@ impl<W: Write> PlainReporter<W> {
             let reason = first_line(&ending.reason);
             let text = match ending.status {
                 Status::Done => ending.title.as_str(),
-                _ if reason.is_empty() => words::class(ending.class),
+                _ if reason.is_empty() => ending.class.words(),
                 _ => reason,
             };
             self.top(&line.plain("  ").flexible(None, text).join(&tail));

@@ -67,7 +67,7 @@ impl<W: Write> PlainReporter<W> {
         took.extend(report.end.usage.cost_micro_usd.map(money));
         let took = took.join(" · ");
         if let Some(class) = report.obstacle() {
-            let line = TextLine::new().flexible(Some(Meaning::Warning), words::class(class));
+            let line = TextLine::new().flexible(Some(Meaning::Warning), class.words());
             self.beside(slot, &line.add(Meaning::Faint, format!(" · {took}")));
             return;
         }

@@ -5,7 +5,7 @@ use ralph_core::task::Counts;
 use ralph_core::view::{RunView, words};
 use unicode_width::UnicodeWidthStr;
 
-use crate::line::{TextLine, field};
+use crate::line::{TextLine, field, fields};
 use crate::style::{Meaning, TextStyle};
 use crate::units::{duration, money, tokens};
 
@@ -15,11 +15,8 @@ const WIDEST: usize = 100;
 
 /// The command, its target, the agent, the gates and the limits.
 pub(super) fn start(view: &RunView, style: TextStyle) -> Vec<String> {
-    let mut lines = Vec::new();
     let command = format!("ralph {}", view.mode);
     let target = TextLine::new().add(Meaning::Heading, command).plain("  ");
-    lines.push(target.flexible(None, &view.target).show(style));
-    let mut say = |name: &str, text: &str| lines.extend(field(name, Meaning::Faint, text, style));
     let side_by_side = match view.slots.len() {
         0 | 1 => String::new(),
         many => format!(", {many} in parallel"),
@@ -28,21 +25,22 @@ pub(super) fn start(view: &RunView, style: TextStyle) -> Vec<String> {
         "build" => format!(", preset {}", view.preset),
         _ => String::new(),
     };
-    say("agent", &format!("{}{preset}{side_by_side}", view.agent));
-    if !view.gates.is_empty() {
-        say("gates", &view.gates.join(", "));
-    }
-    if let Some(verifier) = &view.verifier {
-        say("verifier", verifier);
-    }
-    say("limit", &limits(view));
-    if let Some(iteration) = view.resumed_after {
+    let resumes = view.resumed_after.map(|iteration| {
         let kept = match view.kept.is_empty() {
             true => format!("after iteration {iteration}"),
             false => view.kept.join(", "),
         };
-        say("resumes", &format!("an interrupted run: {kept} (start over with --new)"));
-    }
+        format!("an interrupted run: {kept} (start over with --new)")
+    });
+    let rows = [
+        ("agent", Some(format!("{}{preset}{side_by_side}", view.agent))),
+        ("gates", (!view.gates.is_empty()).then(|| view.gates.join(", "))),
+        ("verifier", view.verifier.clone()),
+        ("limit", Some(limits(view))),
+        ("resumes", resumes),
+    ];
+    let mut lines = vec![target.flexible(None, &view.target).show(style)];
+    lines.extend(fields(rows, style));
     lines
 }
 

@@ -1,12 +1,12 @@
 //! The last lines of a run: how it ended, what it did and cost, and what waits for the user.
 
 use ralph_core::agent::Usage;
-use ralph_core::run::{Outcome, StopReason};
+use ralph_core::run::{Outcome, Publication, Review, StopReason};
 use ralph_core::view::forecast::Forecast;
 use ralph_core::view::{EndedTask, RunView, words};
 
 use super::start::plan;
-use crate::line::{TextLine, field, paragraph};
+use crate::line::{TextLine, fields, paragraph};
 use crate::style::{Meaning, TextStyle};
 use crate::units::{brief_duration, money, tokens};
 
@@ -89,40 +89,29 @@ fn verdict(outcome: &Outcome) -> (&'static str, Meaning) {
 }
 
 fn figures(view: &RunView, outcome: &Outcome, style: TextStyle) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut say = |name: &str, text: &str| lines.extend(field(name, Meaning::Faint, text, style));
-    if outcome.left.total() > 0 {
-        say("plan", &plan(&outcome.left));
-    }
     let made = outcome.successful + outcome.failed;
-    if made > 0 {
-        say("iterations", &iterations(outcome));
-    }
-    if made > 0 || outcome.duration_ms >= 1000 {
-        say("time", &brief_duration(outcome.duration_ms));
-    }
-    if let Some(cost) = cost(view) {
-        say("cost", &cost);
-    }
-    if let Some(forecast) = view.forecast() {
-        say("remaining", &rest(&forecast));
-    }
-    if let Some(last) = view.commits.last() {
-        say("commits", &format!("{}, last {}", view.commit_count, last.short()));
-    }
-    if let Some(made) = view.publication.as_ref().filter(|made| !made.is_warning()) {
-        say("published", &made.sentence());
-    }
-    if let Some(review) = view.review.as_ref().filter(|review| !review.is_warning()) {
-        say("review", &review.sentence());
-    }
-    if let Some((name, _)) = &view.saved_start {
-        say("saved", &format!("{name} (uncommitted before the run)"));
-    }
-    for saved in view.saved.iter().take(MOST) {
-        say("saved", &format!("{} (ralph recover {})", saved.name, saved.task));
-    }
-    lines
+    let took = made > 0 || outcome.duration_ms >= 1000;
+    let last = view.commits.last();
+    let publication = view.publication.as_ref().filter(|made| !made.is_warning());
+    let review = view.review.as_ref().filter(|review| !review.is_warning());
+    let start = view.saved_start.as_ref();
+    let figures = [
+        ("plan", (outcome.left.total() > 0).then(|| plan(&outcome.left))),
+        ("iterations", (made > 0).then(|| iterations(outcome))),
+        ("time", took.then(|| brief_duration(outcome.duration_ms))),
+        ("cost", cost(view)),
+        ("remaining", view.forecast().map(|forecast| rest(&forecast))),
+        ("commits", last.map(|last| format!("{}, last {}", view.commit_count, last.short()))),
+        ("published", publication.map(Publication::sentence)),
+        ("review", review.map(Review::sentence)),
+        ("saved", start.map(|(name, _)| format!("{name} (uncommitted before the run)"))),
+    ];
+    let saved = view
+        .saved
+        .iter()
+        .take(MOST)
+        .map(|saved| ("saved", Some(format!("{} (ralph recover {})", saved.name, saved.task))));
+    fields(figures.into_iter().chain(saved), style)
 }
 
 fn iterations(outcome: &Outcome) -> String {

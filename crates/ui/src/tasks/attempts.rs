@@ -38,9 +38,14 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn of(attempts: &[Attempt]) -> Self {
-        let Total { duration_ms, input_tokens, output_tokens, cost_micro_usd, .. } =
-            Total::of(attempts);
-        Self { attempts: attempts.len(), duration_ms, input_tokens, output_tokens, cost_micro_usd }
+        let sum = Total::of(attempts);
+        Self {
+            attempts: attempts.len(),
+            duration_ms: sum.duration_ms,
+            input_tokens: sum.input_tokens,
+            output_tokens: sum.output_tokens,
+            cost_micro_usd: sum.cost_micro_usd,
+        }
     }
 
     /// A line for users, such as "3, 1m 20s, $0.12".

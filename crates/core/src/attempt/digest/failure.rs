@@ -51,7 +51,9 @@ impl FirstFailure {
             self.weight = weight;
             self.lines = self.lines_before(weight);
             (self.open, self.stack) = (true, false);
-            self.unsure = text.contains("_test.go:") && !starts_failed(&self.before);
+            let mut before = self.before.iter();
+            let has_failed = before.any(|(_, line)| line.trim().starts_with("--- FAIL"));
+            self.unsure = text.contains("_test.go:") && !has_failed;
             self.lines.push((number, line.to_owned()));
             self.first = self.lines.len();
         } else if self.open {
@@ -112,10 +114,6 @@ impl FirstFailure {
         }
         self.lines
     }
-}
-
-fn starts_failed(before: &VecDeque<(usize, String)>) -> bool {
-    before.iter().any(|(_, line)| line.trim().starts_with("--- FAIL"))
 }
 
 fn weigh(text: &str) -> Weight {

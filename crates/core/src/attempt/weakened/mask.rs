@@ -69,7 +69,7 @@ fn hidden(text: &[u8], at: usize, language: Language) -> Hidden {
         [b'/', ..] if language == Script && may_be_pattern(&text[..at]) => {
             pattern_end(rest).map_or(Hidden::No, |end| string(at + 1, at + end, 1))
         }
-        [b'r', ..] if language == Rust && starts_word(text, at) => {
+        [b'r', ..] if language == Rust && !text[..at].last().is_some_and(is_word) => {
             let hashes = rest[1..].iter().take_while(|byte| **byte == b'#').count();
             if rest.get(1 + hashes) != Some(&b'"') {
                 return Hidden::No;
@@ -154,8 +154,8 @@ fn block_comment(rest: &[u8], nests: bool) -> usize {
     rest.len()
 }
 
-fn starts_word(text: &[u8], at: usize) -> bool {
-    at == 0 || !(text[at - 1].is_ascii_alphanumeric() || text[at - 1] == b'_')
+fn is_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_'
 }
 
 /// Where `what` begins, at or after `from`; else the end.

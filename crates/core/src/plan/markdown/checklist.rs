@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::doc::{Group, Item, PlanDoc, PlanKind, Tick};
 use super::items::{CheckboxCollector, bare, body, list, says_none, title, value_of};
 use super::mark::Mark;
-use super::outline::{LineKind, Outline, OutlineLine};
+use super::outline::{LineKind, Outline, OutlineLine, after_break};
 
 pub(super) fn read(outline: &Outline<'_>) -> PlanDoc {
     let mut doc = PlanDoc::empty(PlanKind::Checklist);
@@ -222,7 +222,7 @@ fn heading_item(outline: &Outline<'_>, task: &HeadingTask<'_>, group: Option<usi
         status,
         spec,
         deps,
-        span: heading.start..outline.after(last),
+        span: heading.start..after_break(outline.text, last),
         tick: words.map_or(Tick::Missing(end.end, crowded), Tick::Words),
     }
 }

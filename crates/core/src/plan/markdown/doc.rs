@@ -351,21 +351,23 @@ impl PlanDoc {
 }
 
 impl<'t> Outline<'t> {
-    /// The headings, with their levels.
-    pub(super) fn headings(&self) -> impl Iterator<Item = (u8, &'t str)> {
+    /// The headings, with their lines and levels, and whether they are tasks themselves.
+    pub(super) fn headings_at(&self) -> impl Iterator<Item = (usize, u8, &'t str, bool)> {
         self.lines.iter().filter_map(|line| match &line.kind {
-            LineKind::Heading { level, words, .. } => Some((*level, &self.text[words.clone()])),
+            LineKind::Heading { level, words, checkbox, .. } => {
+                Some((line.number, *level, &self.text[words.clone()], checkbox.is_some()))
+            }
             _ => None,
         })
     }
 
+    /// The headings, with their levels.
+    pub(super) fn headings(&self) -> impl Iterator<Item = (u8, &'t str)> {
+        self.headings_at().map(|(_, level, words, _)| (level, words))
+    }
+
     /// The headings that are not tasks themselves.
     pub(super) fn plain_headings(&self) -> impl Iterator<Item = (u8, &'t str)> {
-        self.lines.iter().filter_map(|line| match &line.kind {
-            LineKind::Heading { level, words, checkbox: None, .. } => {
-                Some((*level, &self.text[words.clone()]))
-            }
-            _ => None,
-        })
+        self.headings_at().filter(|(.., task)| !task).map(|(_, level, words, _)| (level, words))
     }
 }

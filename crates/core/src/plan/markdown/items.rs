@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::doc::{Item, Tick, Warning};
 use super::line::{dedented, marker};
 use super::mark::Mark;
-use super::outline::{BoxAt, LineKind, Outline, OutlineLine};
+use super::outline::{BoxAt, LineKind, Outline, OutlineLine, after_break};
 use super::table::{Table, is_delimiter};
 use crate::text::MAX_TITLE;
 
@@ -44,7 +44,7 @@ impl<'o, 't> CheckboxCollector<'o, 't> {
             }
             LineKind::Box { at, end } => {
                 let owner = self.owner(index);
-                let span = line.start..self.outline.after(*end);
+                let span = line.start..after_break(self.outline.text, *end);
                 let words = &self.outline.text[at.words.clone()];
                 let item = self.add(index, at, words, span, (group, owner)).or(owner);
                 self.item_of.push((index, item));
@@ -59,7 +59,7 @@ impl<'o, 't> CheckboxCollector<'o, 't> {
         while let Some((_, item)) = self.sections.pop_if(|(other, _)| *other >= level) {
             let last = index.checked_sub(1).map_or(0, |last| self.outline.lines[last].end);
             let span = &mut self.items[item].span;
-            span.end = span.end.max(self.outline.after(last));
+            span.end = span.end.max(after_break(self.outline.text, last));
         }
     }
 
@@ -67,7 +67,7 @@ impl<'o, 't> CheckboxCollector<'o, 't> {
         let line = &self.outline.lines[index];
         let owner = self.owner(index);
         let words = &self.outline.text[at.words.clone()];
-        let span = line.start..self.outline.after(line.end);
+        let span = line.start..after_break(self.outline.text, line.end);
         match self.add(index, at, words, span, (group, owner)) {
             Some(item) => self.sections.push((level, item)),
             None => self.below(index),
@@ -91,7 +91,7 @@ impl<'o, 't> CheckboxCollector<'o, 't> {
             let inner = row.checkbox.inner.start + line.start..row.checkbox.inner.end + line.start;
             let words = inner.end..inner.end;
             let at = BoxAt { mark: row.checkbox.mark, inner, words, odd: row.checkbox.odd };
-            let span = line.start..self.outline.after(line.end);
+            let span = line.start..after_break(self.outline.text, line.end);
             let owner = self.owner(index);
             if let Some(item) = self.add(index, &at, &row.title, span, (group, owner)) {
                 self.items[item].body = row.body;

@@ -3,13 +3,8 @@
 /// Tabs reach to the next column that is a multiple of this.
 const TAB: usize = 4;
 
-/// The columns of white space that `line` starts with, and their bytes.
-pub(super) fn indent(line: &str) -> (usize, usize) {
-    indent_from(line, 0)
-}
-
-/// [`indent`] for a text that starts at `column` of its line.
-pub(super) fn indent_from(text: &str, column: usize) -> (usize, usize) {
+/// The columns of white space that a text starts with, and their bytes. It starts at `column` of its line.
+pub(super) fn indent(text: &str, column: usize) -> (usize, usize) {
     let mut at = column;
     let mut bytes = 0;
     for byte in text.bytes() {

@@ -129,11 +129,6 @@ impl<'t> Outline<'t> {
     pub(super) fn content(&self, line: &OutlineLine) -> &'t str {
         &self.text[line.start..line.end]
     }
-
-    /// Where the line after one that ends at `end` begins.
-    pub(super) fn after(&self, end: usize) -> usize {
-        after_break(self.text, end)
-    }
 }
 
 /// Where the line after one that ends at `end` begins.
@@ -149,7 +144,7 @@ pub(super) fn after_break(text: &str, end: usize) -> usize {
 /// The columns of white space that a line starts with, and their bytes. Blanks that markdown does not take
 /// for such count in front of a checkbox.
 fn indentation(line: &str) -> (usize, usize) {
-    let (columns, bytes) = line::indent(line);
+    let (columns, bytes) = line::indent(line, 0);
     let rest = &line[bytes..];
     let bare = rest.trim_start_matches(|c| c == ' ' || c == '\t' || is_hard_blank(c));
     if bare.len() == rest.len() || !is_box(bare) {

@@ -56,7 +56,7 @@ fn starts(text: &str) -> Vec<(usize, Option<Fence>)> {
     let mut starts = Vec::new();
     let (mut at, mut open): (usize, Option<Fence>) = (0, None);
     for line in text.split_inclusive('\n') {
-        let (indent, bytes) = line::indent(line);
+        let (indent, bytes) = line::indent(line, 0);
         let rest = line[bytes..].trim_end();
         let heading = atx(rest).filter(|_| indent < 4);
         let is_start = |(level, words): (u8, std::ops::Range<usize>)| {

@@ -241,7 +241,7 @@ impl<'t> Scanner<'t> {
         for _ in 0..MOST_MARKERS {
             let Some((length, before)) = list_marker(&text[at..end]) else { break };
             let behind = &text[at + length..end];
-            let (mut spaces, mut bytes) = line::indent_from(behind, column + length);
+            let (mut spaces, mut bytes) = line::indent(behind, column + length);
             let hard = blank_bytes(behind);
             let hard = (hard > bytes && checkbox(&behind[hard..]).is_some()).then_some(hard);
             if let Some(hard) = hard {

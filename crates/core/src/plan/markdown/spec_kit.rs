@@ -10,7 +10,7 @@
 
 use super::doc::{PlanDoc, PlanKind, read};
 use super::format::{Dialect, Numbered, is_checklist, ordered, plan_of};
-use super::outline::{LineKind, Outline};
+use super::outline::Outline;
 use crate::ids::TaskId;
 use crate::plan::{Plan, PlanError};
 
@@ -68,23 +68,15 @@ pub(super) fn after_number(text: &str) -> &str {
 /// The phase of each item: its place among the phases, and its name. A heading inside a phase starts no other.
 fn phases(text: &str, doc: &PlanDoc) -> Vec<(usize, Option<String>)> {
     let outline = Outline::of(text);
-    let headings: Vec<(usize, u8, &str)> = outline
-        .lines
-        .iter()
-        .filter_map(|line| match &line.kind {
-            LineKind::Heading { level, words, checkbox: None, .. } => {
-                Some((line.number, *level, &text[words.clone()]))
-            }
-            _ => None,
-        })
-        .collect();
+    let headings: Vec<(usize, u8, &str, bool)> =
+        outline.headings_at().filter(|(.., is_task)| !is_task).collect();
     let is_phase =
         |words: &str| words.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("phase"));
-    let named = headings.iter().any(|(_, _, words)| is_phase(words));
+    let named = headings.iter().any(|(_, _, words, _)| is_phase(words));
     let starts: Vec<(usize, &str)> = headings
         .iter()
-        .filter(|(_, level, words)| if named { is_phase(words) } else { *level == 2 })
-        .map(|(line, _, words)| (*line, *words))
+        .filter(|(_, level, words, _)| if named { is_phase(words) } else { *level == 2 })
+        .map(|(line, _, words, _)| (*line, *words))
         .collect();
     let phase_of = |line: usize| starts.partition_point(|(start, _)| *start < line);
     doc.items
