@@ -251,14 +251,14 @@ pub(super) fn print_sync_report(
 ) -> Done {
     let SyncReport { inserted, updated, deleted, skipped_done } = report;
     if json {
-        return Ok(context.out.json(&serde_json::json!({
+        return context.out.json(&serde_json::json!({
             "inserted": inserted, "updated": updated, "deleted": deleted,
             "skipped_done": skipped_done,
-        }))?);
+        }));
     }
-    Ok(context.out.line(format!(
+    context.out.line(format!(
         "inserted: {inserted}, updated: {updated}, deleted: {deleted}, skipped (done): {skipped_done}"
-    ))?)
+    ))
 }
 
 /// The text of a plan, from a file or standard input.
