@@ -163,7 +163,7 @@ pub(crate) fn run(environment: &Environment) -> Exit {
         (false, Some(command)) => command.run(&mut context),
         (false, None) => commands::overview::cmd_overview(&mut context),
     };
-    let done = done.and_then(|()| context.out.finish().map_err(CliError::from));
+    let done = done.and_then(|()| context.out.finish());
     match done {
         Ok(()) => Exit::Success,
         Err(error) if error.is_closed_pipe => Exit::Success,

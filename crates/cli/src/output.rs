@@ -181,7 +181,7 @@ impl Output {
         self.taken |= shown;
     }
 
-    pub(crate) fn data(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+    pub(crate) fn data(&mut self, text: impl AsRef<str>) -> Done {
         if self.taken {
             match self.json {
                 true => text.as_ref().lines().for_each(|line| self.message("note", line)),
@@ -189,19 +189,19 @@ impl Output {
             }
             return Ok(());
         }
-        self.streams.out().write_all(text.as_ref().as_bytes())
+        Ok(self.streams.out().write_all(text.as_ref().as_bytes())?)
     }
 
-    pub(crate) fn line(&mut self, text: impl std::fmt::Display) -> io::Result<()> {
+    pub(crate) fn line(&mut self, text: impl std::fmt::Display) -> Done {
         self.data(format!("{text}\n"))
     }
 
     /// Writes the answer of the command as JSON on one line.
-    pub(crate) fn json(&mut self, data: &impl Serialize) -> io::Result<()> {
+    pub(crate) fn json(&mut self, data: &impl Serialize) -> Done {
         let answer = Answer { v: RunEvent::VERSION, kind: &self.kind, data };
         let out = self.streams.out();
         serde_json::to_writer(&mut *out, &answer).map_err(io::Error::from)?;
-        out.write_all(b"\n")
+        Ok(out.write_all(b"\n")?)
     }
 
     fn message(&mut self, kind: &str, message: &str) {
@@ -255,8 +255,8 @@ impl Output {
         }
     }
 
-    pub(crate) fn finish(&mut self) -> io::Result<()> {
-        self.streams.out().flush()
+    pub(crate) fn finish(&mut self) -> Done {
+        Ok(self.streams.out().flush()?)
     }
 }
 

@@ -84,7 +84,7 @@ fn find<'a>(id: &str, open: &'a [Question]) -> Result<&'a Question> {
 
 fn list(open: &[Question], json: bool, context: &mut Context<'_>) -> Done {
     if json {
-        return Ok(context.out.json(&open)?);
+        return context.out.json(&open);
     }
     if open.is_empty() {
         return context.out.conclude("there are no open questions");

@@ -35,7 +35,7 @@ pub(crate) fn cmd_completions(args: &CompletionsArgs, context: &mut Context<'_>)
             String::from_utf8_lossy(&script).into_owned()
         }
     };
-    Ok(context.out.data(script)?)
+    context.out.data(script)
 }
 
 /// The command line without hidden commands, which the generator would offer too.

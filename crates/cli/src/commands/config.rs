@@ -102,8 +102,8 @@ pub(crate) fn cmd_config(args: &ConfigArgs, context: &mut Context<'_>) -> Done {
             let config = context.config()?;
             let preset = launch::preset_here(&config, &context.folder());
             match json {
-                true => Ok(context.out.json(&config::show_json(&config, preset))?),
-                false => Ok(context.out.data(config::show(&config, preset))?),
+                true => context.out.json(&config::show_json(&config, preset)),
+                false => context.out.data(config::show(&config, preset)),
             }
         }
         ConfigCommand::Get { key, show_origin, json } => {
@@ -112,9 +112,9 @@ pub(crate) fn cmd_config(args: &ConfigArgs, context: &mut Context<'_>) -> Done {
         ConfigCommand::Set { key, value, which } => change::set(key, value, *which, context),
         ConfigCommand::Unset { key, which } => change::unset(key, *which, context),
         ConfigCommand::Edit { which } => change::edit(*which, context),
-        ConfigCommand::Schema => Ok(context.out.data(config::schema())?),
-        ConfigCommand::Defaults => Ok(context.out.data(config::DEFAULTS)?),
-        ConfigCommand::Reference => Ok(context.out.data(config::reference_markdown())?),
+        ConfigCommand::Schema => context.out.data(config::schema()),
+        ConfigCommand::Defaults => context.out.data(config::DEFAULTS),
+        ConfigCommand::Reference => context.out.data(config::reference_markdown()),
         ConfigCommand::Check { file } => check(file.as_ref(), context),
     }
 }
@@ -136,5 +136,5 @@ fn check(file: Option<&PathBuf>, context: &mut Context<'_>) -> Done {
         1 => "ok, with a warning".to_owned(),
         n => format!("ok, with {n} warnings"),
     };
-    Ok(context.out.line(format!("{word} ({files})"))?)
+    context.out.line(format!("{word} ({files})"))
 }

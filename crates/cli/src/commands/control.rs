@@ -138,7 +138,7 @@ fn print_result(
     context: &mut Context<'_>,
 ) -> Done {
     if json {
-        return Ok(context.out.json(&json!({"control": control, "reached": reached}))?);
+        return context.out.json(&json!({"control": control, "reached": reached}));
     }
     context.out.conclude(message)
 }

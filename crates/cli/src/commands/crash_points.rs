@@ -12,5 +12,5 @@ pub(crate) struct CrashPointsArgs {}
 
 pub(crate) fn cmd_crash_points(_: &CrashPointsArgs, context: &mut Context<'_>) -> Done {
     let text: String = crash::POINTS.iter().map(|point| format!("{point}\n")).collect();
-    Ok(context.out.data(text)?)
+    context.out.data(text)
 }

@@ -116,7 +116,7 @@ fn json(work: &Work, task: Option<&TaskId>, vcs: &GitVcs, context: &mut Context<
         }
         Work::Trees { from, to, what, .. } => (*what, &[][..], vcs.counted_changes(from, to)?),
     };
-    Ok(context.out.json(&Told { task, state, commits, files })?)
+    context.out.json(&Told { task, state, commits, files })
 }
 
 /// Adds the lines of files that several commits changed.

@@ -17,11 +17,11 @@ pub(crate) struct HelpArgs {
 
 pub(crate) fn cmd_help(args: &HelpArgs, context: &mut Context<'_>) -> Done {
     if args.topic == ["exit-codes"] {
-        return Ok(context.out.data(Exit::table())?);
+        return context.out.data(Exit::table());
     }
     let help = find(&args.topic)?.render_long_help();
     let text = if context.out.style.color { help.ansi().to_string() } else { help.to_string() };
-    Ok(context.out.data(text)?)
+    context.out.data(text)
 }
 
 /// The command that these words name, with its full name.

@@ -1,6 +1,5 @@
 //! `ralph import`: lists of other tools into the task database.
 
-mod folder;
 mod preview;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +16,9 @@ use ralph_engine::vcs::base::{branch_named, current_branch};
 use crate::config::key;
 use crate::error::{CliError, Done, Result, known_task, task_id, with_store};
 use crate::wiring::Context;
+
+/// Where tools keep their list below the folder of a feature, a change or a project; the first that exists counts.
+const LISTS: [&str; 5] = ["tasks.md", "tasks/tasks.json", "tasks.json", "prd.json", "issues.jsonl"];
 
 /// Import a plan from another tool: all of it or nothing
 ///
@@ -49,7 +51,7 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
     let folder = context.folder();
     let is_here = folder == Path::new(".") || args.file == Path::new("-");
     let file = if is_here { args.file.clone() } else { folder.join(&args.file) };
-    let files = folder::files_of(&file)?;
+    let files = files_of(&file)?;
     let (mut plan, format) = read_list(&file, &files, args.format.as_deref())?;
     if plan.tasks.is_empty() && plan.dropped.is_empty() {
         return Err(failed!("{} has no tasks", args.file.display()));
@@ -74,6 +76,33 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
     print_sync_report(&report, args.json, context)?;
     print_not_kept(&plan, format, context)?;
     print_branch(&plan, context)
+}
+
+/// The file itself, or the list in a folder, or all JSON files of a folder: Claude Code keeps one for each task.
+fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let list = LISTS.iter().map(|name| path.join(name)).find(|file| file.is_file());
+    if let Some(list) = list {
+        return Ok(vec![list]);
+    }
+    let entries = std::fs::read_dir(path).map_err(|error| CliError::file(path, "read", error))?;
+    let is_json = |file: &PathBuf| file.extension().is_some_and(|end| end == "json");
+    let mut files: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(is_json).collect();
+    // 2.json comes before 10.json.
+    files.sort_by_key(|file| {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        (stem.parse::<u64>().unwrap_or(u64::MAX), stem)
+    });
+    match files.is_empty() {
+        false => Ok(files),
+        true => Err(failed!("{} has no task list", path.display()).hint(format!(
+            "ralph looks for {} and files like 1.json there; name the file itself",
+            LISTS.join(", ")
+        ))),
+    }
 }
 
 /// Reads a file, or all files of a list that has one for each task.
@@ -221,14 +250,14 @@ pub(super) fn print_sync_report(
 ) -> Done {
     let SyncReport { inserted, updated, deleted, skipped_done } = report;
     if json {
-        return Ok(context.out.json(&serde_json::json!({
+        return context.out.json(&serde_json::json!({
             "inserted": inserted, "updated": updated, "deleted": deleted,
             "skipped_done": skipped_done,
-        }))?);
+        }));
     }
-    Ok(context.out.line(format!(
+    context.out.line(format!(
         "inserted: {inserted}, updated: {updated}, deleted: {deleted}, skipped (done): {skipped_done}"
-    ))?)
+    ))
 }
 
 /// The text of a plan, from a file or standard input.

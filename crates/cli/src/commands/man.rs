@@ -17,5 +17,5 @@ pub(crate) fn cmd_man(args: &ManArgs, context: &mut Context<'_>) -> Done {
     let command = super::help::find(&args.command)?;
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;
-    Ok(context.out.data(String::from_utf8_lossy(&page))?)
+    context.out.data(String::from_utf8_lossy(&page))
 }

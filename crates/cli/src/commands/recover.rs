@@ -62,7 +62,7 @@ fn list(json: bool, project: &Project, context: &mut Context<'_>) -> Done {
                 value
             })
             .collect();
-        return Ok(context.out.json(&list)?);
+        return context.out.json(&list);
     }
     if saves.is_empty() {
         return context.out.conclude("no saved work");
@@ -92,7 +92,7 @@ fn print_result(recovered: &Recovered, json: bool, context: &mut Context<'_>) ->
         value["restored"] = names(restored).into();
         value["unchanged"] = names(unchanged).into();
         value["left"] = names(left).into();
-        return Ok(context.out.json(&value)?);
+        return context.out.json(&value);
     }
     for path in restored {
         context.out.line(shown(path))?;

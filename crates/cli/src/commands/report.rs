@@ -54,15 +54,15 @@ pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
     }
     let report = Report::of(attempts, sessions);
     if args.csv {
-        return Ok(context.out.data(report.csv())?);
+        return context.out.data(report.csv());
     }
     if args.json {
-        return Ok(context.out.json(&report)?);
+        return context.out.json(&report);
     }
     if report.is_empty() {
         return context.out.conclude("Nothing to report yet");
     }
-    Ok(context.out.data(ralph_ui::report::text(&report, context.out.style))?)
+    context.out.data(ralph_ui::report::text(&report, context.out.style))
 }
 
 fn unknown(run: &RunId, known: &[RunId]) -> CliError {

@@ -60,7 +60,7 @@ pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
     if args.json {
         let reported: Vec<Told<'_>> =
             rows.iter().map(|row| Told { summary: &row.summary, state: row.state }).collect();
-        return Ok(context.out.json(&reported)?);
+        return context.out.json(&reported);
     }
     if rows.is_empty() {
         return context.out.conclude("no runs yet; start one: ralph build");

@@ -88,7 +88,7 @@ pub(crate) fn cmd_trust(args: &TrustArgs, context: &mut Context<'_>) -> Done {
     }
     approve(&state, asks, context)?;
     if args.json {
-        return Ok(context.out.json(&json(&state, true))?);
+        return context.out.json(&json(&state, true));
     }
     context.out.conclude(match state.waiting.len() {
         _ if asks => "Approved. ralph does not ask again in this repository.".to_owned(),
@@ -150,7 +150,7 @@ fn revoke(json: bool, context: &mut Context<'_>) -> Done {
     let written = trust.set_approval(Approval::Revoked);
     written.map_err(|error| trust::unwritable(trust, &error))?;
     if json {
-        return Ok(context.out.json(&serde_json::json!({"standing": "asks"}))?);
+        return context.out.json(&serde_json::json!({"standing": "asks"}));
     }
     context
         .out
@@ -186,11 +186,11 @@ fn confirmed(json: bool, context: &mut Context<'_>) -> Result<bool> {
 /// Nothing waits for approval: lists the files that decide.
 fn nothing(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done {
     if json_wanted {
-        return Ok(context.out.json(&json(state, false))?);
+        return context.out.json(&json(state, false));
     }
     context.out.line("Nothing waits for your approval.")?;
     if state.decisions.is_empty() {
-        return Ok(context.out.line("No file here decides what ralph runs.")?);
+        return context.out.line("No file here decides what ralph runs.");
     }
     let why = match (state.trust_state, &state.from) {
         (TrustState::Approved, _) => "You approved this repository.",
@@ -271,7 +271,7 @@ fn title(name: &str) -> &str {
 
 fn list(state: &State, json_wanted: bool, context: &mut Context<'_>) -> Done {
     if json_wanted {
-        return Ok(context.out.json(&json(state, false))?);
+        return context.out.json(&json(state, false));
     }
     let style = context.out.style;
     let says = match (state.trust_state, &state.from) {

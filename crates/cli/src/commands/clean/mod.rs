@@ -286,7 +286,7 @@ fn remove_file(path: &Path) -> Done {
 
 fn print_result(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -> Done {
     if args.json {
-        return Ok(context.out.json(&done)?);
+        return context.out.json(&done);
     }
     if done.is_empty() {
         context.out.note("nothing to remove");

@@ -39,16 +39,14 @@ pub(super) fn get(key: &str, origin: bool, json: bool, context: &mut Context<'_>
     let preset = launch::preset_here(&config, &context.folder());
     let entry = config.entry_with(key.to_owned().into(), preset);
     if json {
-        return Ok(context.out.json(&config::entry_json(&entry))?);
+        return context.out.json(&config::entry_json(&entry));
     }
     if origin {
-        return Ok(context.out.line(config::entry_line(&entry))?);
+        return context.out.line(config::entry_line(&entry));
     }
     match entry.value {
-        View::List(items) => {
-            items.iter().try_for_each(|item| context.out.line(item)).map_err(Into::into)
-        }
-        value => Ok(context.out.line(value.plain())?),
+        View::List(items) => items.iter().try_for_each(|item| context.out.line(item)),
+        value => context.out.line(value.plain()),
     }
 }
 

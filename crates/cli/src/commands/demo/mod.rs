@@ -104,7 +104,7 @@ impl Demo<'_, '_> {
         for line in paragraph(0, None, text, TextStyle { width, ..style }) {
             self.context.out.line(line)?;
         }
-        Ok(self.context.out.line("")?)
+        self.context.out.line("")
     }
 
     /// Prints a command as it would be typed.
@@ -113,7 +113,7 @@ impl Demo<'_, '_> {
         let line = TextLine::new().add(Meaning::Faint, "$ ");
         let line = line.add(Meaning::Name, format!("{program} {}", words.join(" ")));
         self.context.out.line(line.show(self.context.out.style))?;
-        Ok(self.context.out.finish()?)
+        self.context.out.finish()
     }
 
     fn run(&mut self, arguments: &[&str]) -> Done {

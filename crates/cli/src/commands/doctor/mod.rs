@@ -6,11 +6,9 @@ mod forge;
 mod gates;
 mod git;
 mod leftovers;
-mod notify;
 mod permissions;
 mod sandbox;
 mod state;
-mod trusted;
 mod worktrees;
 
 use clap::Args;
@@ -75,7 +73,7 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
     report.add(forge::inspect(project, &config, report.context, args.online))?;
     report.agents(&config)?;
     report.add(sandboxed)?;
-    let (check, trusted) = trusted::inspect(project, &config, report.context);
+    let (check, trusted) = state::trusted(project, &config, report.context);
     report.add(check)?;
     if !trusted {
         return report.end();
@@ -153,7 +151,7 @@ impl Report<'_, '_> {
             self.add_all(looked.ok_or_else(interrupted)?)?;
         }
         self.add(agent::permissions(config))?;
-        self.add_all(notify::channels(config, self.context))
+        self.add_all(state::channels(config, self.context))
     }
 
     fn end(self) -> Done {

@@ -1,6 +1,8 @@
-//! Checks the settings, the task database, the disk and the files of `ralph init`.
+//! Checks the settings, the task database, the disk, the files of `ralph init`, trust and notifications.
 
+use ralph_core::trust::TrustState;
 use ralph_engine::disk;
+use ralph_engine::notify::Channel;
 use ralph_engine::ports::{Scope, Store};
 use ralph_engine::project::Project;
 use ralph_engine::store::SqliteStore;
@@ -9,7 +11,8 @@ use super::check::Check;
 use crate::commands::init::{Did, Mode, Proposal, install};
 use crate::config::{Config, key};
 use crate::error::CliError;
-use crate::launch::DISK_FLOOR;
+use crate::launch::{DISK_FLOOR, wished_notifiers};
+use crate::trust::decisions;
 use crate::wiring::Context;
 
 const MIB: u64 = 1 << 20;
@@ -94,4 +97,44 @@ pub(super) fn installed(project: &Project) -> Check {
     }
     Check::warn("init", format!("missing or incomplete: {}", missing.join(", ")))
         .remedy("ralph init, or ralph doctor --fix")
+}
+
+/// The check, and whether the gates may run.
+pub(super) fn trusted(project: &Project, config: &Config, context: &Context<'_>) -> (Check, bool) {
+    let decisions = decisions(project, config);
+    let trust_state = match context.trust_state(!decisions.is_empty()) {
+        Ok(trust_state) => trust_state,
+        Err(error) => return (Check::error("trust", &error), false),
+    };
+    // The gates say which files they come from.
+    let _ = context.test_command(project);
+    let waiting = context.take_replaced();
+    let check = match (trust_state, waiting.as_slice()) {
+        (TrustState::Asks, _) => Check::fail(
+            "trust",
+            "you have not approved the files that decide what ralph runs here; gates skipped",
+        )
+        .remedy("review and approve them: ralph trust"),
+        (_, [_, ..]) => Check::warn("trust", waiting.join("; ")).remedy("ralph trust"),
+        (TrustState::Approved, []) => Check::ok("trust", "you approved this repository"),
+        (TrustState::Yours, []) if decisions.is_empty() => {
+            Check::ok("trust", "no file here decides what ralph runs")
+        }
+        (TrustState::Yours, []) => Check::ok("trust", "created here: its files are yours"),
+    };
+    (check, trust_state != TrustState::Asks)
+}
+
+/// A line for the channels that work, and one for each missing program; none if no channel is set.
+pub(super) fn channels(config: &Config, context: &Context<'_>) -> Vec<Check> {
+    let wished = match wished_notifiers(config, context) {
+        Ok(wished) => wished,
+        Err(error) => return vec![Check::error("notify", &error)],
+    };
+    let names: Vec<&str> = wished.channels.iter().map(Channel::name).collect();
+    let works =
+        (!names.is_empty()).then(|| Check::ok("notify", format!("through {}", names.join(", "))));
+    let missing = wished.missing.into_iter();
+    let missing = missing.map(|one| Check::warn("notify", one.says).remedy(one.remedy));
+    works.into_iter().chain(missing).collect()
 }

@@ -24,7 +24,7 @@ pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
             .iter()
             .map(|(name, id, counts)| serde_json::json!({"name": name, "id": id, "counts": counts}))
             .collect();
-        return Ok(context.out.json(&list)?);
+        return context.out.json(&list);
     }
     if rows.is_empty() {
         return context.out.conclude("no features yet; create one: ralph feature create NAME");
@@ -39,7 +39,7 @@ pub(super) fn list(json: bool, context: &mut Context<'_>) -> Done {
             ]
         })
         .collect();
-    Ok(context.out.data(table(&["FEATURE", "ID", "TASKS"], 2, &cells, context.out.style))?)
+    context.out.data(table(&["FEATURE", "ID", "TASKS"], 2, &cells, context.out.style))
 }
 
 pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) -> Done {
@@ -58,7 +58,7 @@ pub(super) fn show(name: &FeatureName, json: bool, context: &mut Context<'_>) ->
             "question": open_question(&files)?,
             "proposed": FeatureFiles::read(&files.proposed())?.map(|text| text.lines().count()),
         });
-        return Ok(context.out.json(&value)?);
+        return context.out.json(&value);
     }
     let style = context.out.style;
     context.out.line(format!(

@@ -87,10 +87,10 @@ pub(super) fn show(
                 "done": task.done.is_some(), "deps": task.fields.deps.as_deref().unwrap_or_default(),
             })
         });
-        return Ok(context.out.json(&json!({
+        return context.out.json(&json!({
             "format": format.name, "tasks": plan.tasks.len(),
             "plan": tasks.collect::<Vec<_>>(), "dropped": plan.dropped,
-        }))?);
+        }));
     }
     let counted = Fate::ALL.map(|fate| (count(fate), fate.words().1));
     let counted: Vec<String> = counted

@@ -1,14 +1,16 @@
 //! The files of `ralph init`, as steps that can also be inspected without being carried out.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use ralph_core::agents_md;
 use ralph_engine::project::{Project, write_atomically};
 use ralph_engine::prompts::InitFile;
+use ralph_engine::untrusted;
 
 use super::detect::{self, DetectedCommand};
+use super::hooks;
 use super::propose::{self, Proposal, read_top};
-use super::{hooks, target_path};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -83,8 +85,8 @@ pub(crate) fn is_as_written(project: &Project, path: &str) -> bool {
         _ => found == *text,
     };
     let base = &project.worktree;
-    target_path::unlinked(base, path).is_ok()
-        && target_path::read(base, path).is_ok_and(|found| found.as_deref().is_some_and(wrote))
+    unlinked(base, path).is_ok()
+        && read_target(base, path).is_ok_and(|found| found.as_deref().is_some_and(wrote))
 }
 
 pub(super) const SETTINGS: &str = ".claude/settings.json";
@@ -132,6 +134,35 @@ fn shown(project: &Project, path: &str) -> String {
     }
 }
 
+/// The path of `relative` in `base`, or an error if a link is on the way: a repository is not always the user's own
+/// work, so ralph never writes through a link, wherever it leads.
+pub(super) fn unlinked(base: &Path, relative: &str) -> Result<PathBuf, String> {
+    match untrusted::refuse_links(base, Path::new(relative)) {
+        Ok(()) => Ok(base.join(relative)),
+        Err((link, target)) => {
+            let link = link.strip_prefix(base).unwrap_or(&link);
+            let what = match link == Path::new(relative) {
+                true => "it".to_owned(),
+                false => link.display().to_string(),
+            };
+            Err(format!(
+                "{what} is a symbolic link to {}; ralph does not write through links, so edit that file yourself",
+                target.display()
+            ))
+        }
+    }
+}
+
+/// The text of a file, or `None` if it does not exist. Follows a committed link within the repository.
+pub(super) fn read_target(base: &Path, relative: &str) -> Result<Option<String>, String> {
+    match untrusted::read_text(base, Path::new(relative), untrusted::DOCUMENT) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err("it is not UTF-8 text".to_owned())
+        }
+        read => read.map_err(|error| error.to_string()),
+    }
+}
+
 /// Writes the text that `wanted` returns for the current one, if any.
 fn file(
     base: &Path,
@@ -139,8 +170,8 @@ fn file(
     mode: Mode,
     wanted: impl FnOnce(Option<&str>) -> Result<Option<String>, String>,
 ) -> Result<Did, String> {
-    let real = target_path::unlinked(base, path);
-    let before = match target_path::read(base, path) {
+    let real = unlinked(base, path);
+    let before = match read_target(base, path) {
         // The target of a link matters only if ralph would write to it.
         Err(_) if real.is_err() => None,
         before => before?,
@@ -156,7 +187,7 @@ fn file(
 }
 
 fn folder(base: &Path, path: &str, mode: Mode) -> Result<Did, String> {
-    let real = target_path::unlinked(base, path)?;
+    let real = unlinked(base, path)?;
     if real.is_dir() {
         return Ok(Did::Kept);
     }

@@ -5,7 +5,6 @@ mod detect;
 mod hooks;
 mod install;
 mod propose;
-mod target_path;
 mod undo;
 
 use clap::{Args, ValueEnum};

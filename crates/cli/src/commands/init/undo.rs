@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use ralph_core::agents_md;
 use ralph_engine::project::{Project, write_atomically};
 
-use super::install::{Did, OURS, SETTINGS, Step, agents_section, is_as_written};
+use super::hooks;
+use super::install::{
+    Did, OURS, SETTINGS, Step, agents_section, is_as_written, read_target, unlinked,
+};
 use super::propose::Proposal;
-use super::{hooks, target_path};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Undo {
@@ -33,11 +35,8 @@ pub(crate) fn undo(project: &Project) -> Vec<(&'static str, Undo)> {
         };
         found.push((path, undo));
     }
-    let text = |path| {
-        target_path::unlinked(base, path)
-            .and_then(|_| target_path::read(base, path))
-            .unwrap_or_default()
-    };
+    let text =
+        |path| unlinked(base, path).and_then(|_| read_target(base, path)).unwrap_or_default();
     // A project that has grown shows another command today than at first.
     let proposal = Proposal::of(project);
     let commands = proposal.tests.iter().map(|found| found.command.clone());
@@ -89,7 +88,7 @@ pub(super) fn undo_all(project: &Project) -> Vec<Step> {
 }
 
 pub(crate) fn apply(project: &Project, path: &str, undo: &Undo) -> Result<(), String> {
-    let real = target_path::unlinked(&project.worktree, path)?;
+    let real = unlinked(&project.worktree, path)?;
     match undo {
         Undo::Keep(_) => Ok(()),
         Undo::Remove => std::fs::remove_file(&real).map_err(|error| error.to_string()),

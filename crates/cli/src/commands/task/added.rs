@@ -51,7 +51,7 @@ pub(super) fn carry_out(
         return Err(refused!("a session may add {} tasks, and this one already has", Adds::MOST)
             .hint("leave a note instead: ralph task log ID \"...\""));
     };
-    Ok(context.out.line(added?)?)
+    context.out.line(added?)
 }
 
 /// A task that a session adds belongs to the feature of its run and has no parent: as a part of another task it

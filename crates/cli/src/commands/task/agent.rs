@@ -76,7 +76,7 @@ fn register(context: &mut Context<'_>) -> Done {
         let id = ids.agent()?;
         if !known.iter().any(|agent| agent.id == id) {
             store.register_agent(&id, None, clock::now())?;
-            return Ok(context.out.line(id)?);
+            return context.out.line(id);
         }
     }
     Err(CliError::failed("every agent id is taken")
@@ -86,7 +86,7 @@ fn register(context: &mut Context<'_>) -> Done {
 fn list(json: bool, context: &mut Context<'_>) -> Done {
     let agents = context.reader()?.agents()?;
     if json {
-        return Ok(context.out.json(&agents)?);
+        return context.out.json(&agents);
     }
     if agents.is_empty() {
         return context
@@ -104,5 +104,5 @@ fn list(json: bool, context: &mut Context<'_>) -> Done {
             ]
         })
         .collect();
-    Ok(context.out.data(table(&["AGENT", "SINCE", "HOLDS"], 2, &rows, context.out.style))?)
+    context.out.data(table(&["AGENT", "SINCE", "HOLDS"], 2, &rows, context.out.style))
 }

@@ -102,9 +102,7 @@ fn claim_as(
     let claimed = store.claim(&request, clock::now());
     let claimed = claimed.map_err(|error| with_store(error, &mut *store))?;
     if args.json {
-        return Ok(context
-            .out
-            .json(&tasks::claim_json(&claimed.task, &claimed.blocker_results))?);
+        return context.out.json(&tasks::claim_json(&claimed.task, &claimed.blocker_results));
     }
     let kv = Kv {
         task: &claimed.task,
@@ -112,7 +110,7 @@ fn claim_as(
         assignee: true,
         claim: Some(&claimed.blocker_results),
     };
-    Ok(context.out.data(tasks::markdown_kv([kv]))?)
+    context.out.data(tasks::markdown_kv([kv]))
 }
 
 fn lease(seconds: u64) -> Result<Lease> {

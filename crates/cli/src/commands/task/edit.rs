@@ -171,7 +171,7 @@ fn add(new: &NewTask, context: &mut Context<'_>) -> Done {
             None => ids.task()?,
         };
         match store.add(chosen.clone(), new.clone(), &by, clock::now()) {
-            Ok(()) => return Ok(context.out.line(chosen)?),
+            Ok(()) => return context.out.line(chosen),
             // Random ids of eight letters can collide.
             Err(StoreError::Refused(ralph_core::task::Refusal::Exists { .. })) if id.is_none() => {}
             Err(error) => return Err(with_store(error, &mut *store)),

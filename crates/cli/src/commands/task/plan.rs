@@ -31,9 +31,9 @@ pub(super) fn cmd_plan_status(args: &PlanStatusArgs, context: &mut Context<'_>) 
     let scope = scope(args.feature.as_deref(), &mut *store)?;
     let counts = store.counts(&scope)?;
     if args.json {
-        return Ok(context.out.json(&counts)?);
+        return context.out.json(&counts);
     }
-    Ok(context.out.line(counts)?)
+    context.out.line(counts)
 }
 
 /// Update the plan from JSON lines on standard input: all of them or none

@@ -108,7 +108,7 @@ fn add(new: &NewTask, requests: &Requests, context: &mut Context<'_>) -> Done {
         let (title, fields) = (new.title.clone(), new.fields.clone());
         propose(all, Proposal { id, title, fields }, store)
     })?;
-    chosen.map_or(Ok(()), |id| Ok(context.out.line(id)?))
+    chosen.map_or(Ok(()), |id| context.out.line(id))
 }
 
 /// Changes the proposals, unless all of them together would not fit the plan.

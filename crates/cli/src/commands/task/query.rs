@@ -59,7 +59,7 @@ pub(super) fn cmd_list(args: &ListArgs, context: &mut Context<'_>) -> Done {
             assignee: true,
             claim: None,
         });
-        return Ok(context.out.data(tasks::markdown_kv(shown))?);
+        return context.out.data(tasks::markdown_kv(shown));
     }
     if tasks.is_empty() && !args.json {
         tell_empty("no task matches; see all tasks: ralph task list", &mut *store, context)?;
@@ -77,11 +77,11 @@ fn tell_empty(otherwise: &str, store: &mut dyn Store, context: &mut Context<'_>)
 
 fn table_or_json(tasks: &[Task], json: bool, out: &mut Output) -> Done {
     if json {
-        return Ok(out.json(&tasks.iter().map(tasks::task_json).collect::<Vec<_>>())?);
+        return out.json(&tasks.iter().map(tasks::task_json).collect::<Vec<_>>());
     }
     match tasks.is_empty() {
         true => Ok(()),
-        false => Ok(out.data(tasks::table(tasks, out.style))?),
+        false => out.data(tasks::table(tasks, out.style)),
     }
 }
 
@@ -140,9 +140,9 @@ pub(super) fn cmd_show(args: &ShowArgs, context: &mut Context<'_>) -> Done {
         all: args.all,
     };
     if args.json {
-        return Ok(context.out.json(&tasks::details(&task, details))?);
+        return context.out.json(&tasks::details(&task, details));
     }
-    Ok(context.out.data(tasks::page(&task, details, context.out.style))?)
+    context.out.data(tasks::page(&task, details, context.out.style))
 }
 
 fn blockers_of(task: &Task, store: &mut dyn Store) -> Result<Vec<Task>, StoreError> {
@@ -172,7 +172,7 @@ pub(super) fn tree_or_json(tasks: &[Task], args: &TreeArgs, context: &mut Contex
     if args.json {
         return table_or_json(tasks, true, &mut context.out);
     }
-    Ok(context.out.data(tasks::tree(tasks, context.out.style))?)
+    context.out.data(tasks::tree(tasks, context.out.style))
 }
 
 /// Show everything that a task waits for, and everything that waits for it
@@ -204,7 +204,7 @@ pub(super) fn cmd_deps(args: &DepsArgs, context: &mut Context<'_>) -> Done {
             "blockers": tasks::chain_json(&blockers),
             "dependents": tasks::chain_json(&dependents),
         });
-        return Ok(context.out.json(&both)?);
+        return context.out.json(&both);
     }
     let style = context.out.style;
     for (word, chain) in [("waits for", &blockers), ("blocks", &dependents)] {
@@ -303,11 +303,11 @@ pub(super) fn cmd_peek(args: &PeekArgs, context: &mut Context<'_>) -> Done {
     let scope = scope(args.feature.as_deref(), &mut *store)?;
     let peek = store.peek(&scope, args.limit, clock::now())?;
     if args.json {
-        return Ok(context.out.json(&tasks::peek_json(&peek.claimable, &peek.claimed))?);
+        return context.out.json(&tasks::peek_json(&peek.claimable, &peek.claimed));
     }
     let claimable =
         peek.claimable.iter().map(|task| Kv { task, status: "open", assignee: false, claim: None });
     let claimed =
         peek.claimed.iter().map(|task| Kv { task, status: "active", assignee: true, claim: None });
-    Ok(context.out.data(tasks::markdown_kv(claimable.chain(claimed)))?)
+    context.out.data(tasks::markdown_kv(claimable.chain(claimed)))
 }

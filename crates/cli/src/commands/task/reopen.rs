@@ -53,7 +53,7 @@ pub(super) fn cmd_reopen(args: &ReopenArgs, context: &mut Context<'_>) -> Done {
     let reason = given_reason(args.reason.as_deref())?.unwrap_or_default();
     let reopened = reopen(&ids, &reason, context)?;
     if args.json {
-        return Ok(context.out.json(&reopened)?);
+        return context.out.json(&reopened);
     }
     reopened.tell(context);
     Ok(())

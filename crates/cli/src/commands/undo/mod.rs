@@ -125,7 +125,7 @@ pub(crate) fn cmd_undo(args: &UndoArgs, context: &mut Context<'_>) -> Done {
     let lines = preview(&undo, &tasks, project, context);
     if args.dry_run {
         if args.json {
-            return Ok(context.out.json(&told(&undo, &tasks, &[], None))?);
+            return context.out.json(&told(&undo, &tasks, &[], None));
         }
         context.out.data(format!("{}\n", lines.join("\n")))?;
         return context.out.conclude("dry run: nothing was changed");
@@ -148,7 +148,7 @@ pub(crate) fn cmd_undo(args: &UndoArgs, context: &mut Context<'_>) -> Done {
     });
     let reopened = reopen_done(&tasks, &note, context)?;
     if args.json {
-        return Ok(context.out.json(&told(&undo, &tasks, &made, reopened.as_ref()))?);
+        return context.out.json(&told(&undo, &tasks, &made, reopened.as_ref()));
     }
     tell(&undo, &made, reopened.as_ref(), context);
     Ok(())

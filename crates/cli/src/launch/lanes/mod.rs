@@ -208,7 +208,7 @@ pub(super) fn dry_run(options: &RunOptions, plan: &PlanFile, context: &mut Conte
     let config = context.config()?;
     let call = Call::read(options, plan, &home, &config, context)?;
     call.warn(context);
-    Ok(context.out.data(call.rehearsed(options, &config))?)
+    context.out.data(call.rehearsed(options, &config))
 }
 
 /// How long until the plan is read again while lanes run.
