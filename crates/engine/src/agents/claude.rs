@@ -15,6 +15,7 @@
 
 mod decoder;
 mod ends;
+mod json;
 mod message;
 mod stream_line;
 #[cfg(test)]

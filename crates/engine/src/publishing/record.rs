@@ -46,7 +46,6 @@ impl ReviewRecord {
     /// The most findings that are remembered.
     const MOST: usize = 1_000;
 
-    /// What is known of this pull request.
     #[must_use]
     pub fn of(self, number: u64) -> Self {
         match self.number == number {
@@ -81,7 +80,6 @@ impl PublishRecords {
         Self { folder: state.map(|state| state.join("publish")) }
     }
 
-    /// Whether there is a place for them.
     pub const fn are_kept(&self) -> bool {
         self.folder.is_some()
     }

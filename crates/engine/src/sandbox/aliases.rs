@@ -13,7 +13,6 @@ struct Mounted {
     place: PathBuf,
 }
 
-/// The other paths of a folder.
 pub(super) fn of(folder: &Path) -> Vec<PathBuf> {
     let listed = std::fs::read("/proc/self/mountinfo").unwrap_or_default();
     let mut all = in_list(&listed, folder);

@@ -122,7 +122,6 @@ impl Caches {
         &self.folder
     }
 
-    /// Those of gates and verifiers.
     pub(super) fn of_judges(&self) -> Self {
         self.of_judges_at(&self.folder.join(JUDGES))
     }
@@ -139,7 +138,6 @@ impl Caches {
         tempfile::Builder::new().prefix(&format!("{}-", std::process::id())).tempdir_in(place)
     }
 
-    /// Removes the fresh folders of processes that were killed.
     fn sweep(&self) {
         for folder in abandoned(&self.folder.join(FRESH), "") {
             // What cannot be removed is left.
@@ -157,7 +155,6 @@ impl Caches {
         self.folder.join(NOTHING)
     }
 
-    /// Makes the folder itself, and the file with nothing in it.
     pub(super) fn make(&self) -> io::Result<()> {
         private_folder(&self.folder)?;
         std::fs::write(self.nothing(), "")

@@ -93,7 +93,6 @@ fn own_second(mounted: &Path) -> PathBuf {
     mounted.join(own)
 }
 
-/// Removes the empty groups that killed runs left.
 pub(super) fn sweep() {
     let mounted = Path::new(MOUNTED);
     for place in [own_second(mounted), mounted.join("pids"), mounted.join("memory")] {

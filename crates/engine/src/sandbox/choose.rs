@@ -144,7 +144,6 @@ fn find_bwrap() -> Option<PathBuf> {
     usual.or_else(|| host().find("bwrap"))?.canonicalize().ok()
 }
 
-/// How bubblewrap is installed here.
 fn install() -> String {
     let managers = [
         ("/usr/bin/apt-get", "sudo apt-get install -y bubblewrap"),

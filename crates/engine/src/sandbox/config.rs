@@ -38,7 +38,6 @@ const LEADS_OUT: [&str; 8] = [
     "WAYLAND_DISPLAY",
 ];
 
-/// Settings that all sandboxes of a run share.
 #[derive(Debug, Clone)]
 pub struct SandboxConfig {
     pub project: Project,
@@ -308,7 +307,6 @@ impl Sandbox {
         self.level == Level::Full
     }
 
-    /// Where ralph is found in a sandbox.
     pub fn ralph(&self) -> PathBuf {
         match self.level {
             Level::Full => Path::new(BIN).join("ralph"),
@@ -321,7 +319,6 @@ impl Sandbox {
         self.holds().then(|| self.config.caches.fresh()).transpose()
     }
 
-    /// The command that runs this one in a sandbox.
     pub fn wrap(&self, command: CommandSpec, sandboxed: &SandboxedCommand) -> io::Result<Wrapped> {
         let mut wrapped = Wrapped {
             command,
@@ -461,7 +458,6 @@ impl Sandbox {
         }
     }
 
-    /// Where a sandboxed program has its temporary files.
     pub(super) fn temp(&self, config: &SandboxConfig, sandboxed: &SandboxedCommand) -> PathBuf {
         match self.level {
             Level::Full => PathBuf::from("/tmp"),

@@ -28,7 +28,6 @@ const COPIES: &str = "home";
 /// Who commits, below the home.
 const GIT: &str = ".gitconfig";
 
-/// What the list is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct HomeNeeds<'a> {
     /// The user's homes, each by its real name.
@@ -117,7 +116,6 @@ impl Home {
         self.top.as_ref().map_or(&[], |top| &top.elsewhere)
     }
 
-    /// Shows no more than the system, where that is wanted.
     pub(super) fn show_top(&self, mount_plan: &mut MountPlan) {
         self.top.iter().for_each(|top| top.show(mount_plan));
     }

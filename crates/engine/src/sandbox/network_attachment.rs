@@ -26,6 +26,11 @@ pub struct Network {
 }
 
 impl Network {
+    /// The network of the machine.
+    pub fn of_machine() -> Self {
+        Self { policy: Policy::AllowAll, allowed: vec![] }
+    }
+
     /// The machine's network, without a proxy.
     pub(super) fn is_open(&self) -> bool {
         self.policy == Policy::AllowAll

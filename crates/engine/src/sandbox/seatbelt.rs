@@ -162,8 +162,6 @@ impl ProfileFile {
 
 #[cfg(test)]
 mod tests {
-    use ralph_core::net::Policy;
-
     use super::super::{Caches, Limits, Network, ProgramKind};
     use super::*;
     use crate::project::Project;
@@ -190,7 +188,7 @@ mod tests {
             home: super::super::Home::masked(),
             sockets: vec![],
             limits: Limits::default(),
-            network: Network { policy: Policy::AllowAll, allowed: vec![] },
+            network: Network::of_machine(),
             agents: vec![],
         };
         let sandboxed = SandboxedCommand::in_worktree(ProgramKind::Session, &root);

@@ -6,7 +6,7 @@ use ralph_core::Timestamp;
 use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Usage};
 
 use super::ends::{ApiError, Limits, Outcome, class};
-use super::message::{Message, Part, known};
+use super::message::{Brought, By, Message, Part};
 use super::stream_line::{StreamLine, get, text, totals};
 use crate::agents::Decoder;
 use crate::agents::text::one_line;
@@ -68,17 +68,14 @@ impl Decoder for ClaudeDecoder {
             return self.works();
         }
         if !cut
-            && let Some(line) = known(line)
-            && line.error.is_none()
-            && line.message.model() != NO_MODEL
+            && let Some(brought) = Brought::read(line)
+            && brought.message.model != NO_MODEL
         {
             self.events += 1;
             let heard = self.works();
-            match &*line.kind {
-                "assistant" => {
-                    self.assistant(&line.message, line.parent_tool_use_id.is_some(), events);
-                }
-                _ => self.tool_ends(&line.message, events),
+            match brought.by {
+                By::Assistant => self.assistant(brought.message, brought.of_subagent, events),
+                By::User => self.tool_ends(brought.message, events),
             }
             return heard;
         }
@@ -163,17 +160,17 @@ impl ClaudeDecoder {
         match (&*line.kind, &*subtype) {
             ("assistant", _) => match Message::leniently(line) {
                 // The CLI's own text about an error; the end of the session reports it.
-                Some(message) if line.error.is_some() || message.model() == NO_MODEL => {
+                Some(message) if line.error.is_some() || message.model == NO_MODEL => {
                     self.error = ApiError::of(line);
                 }
                 Some(message) => {
-                    self.assistant(&message, line.parent_tool_use_id.is_some(), events);
+                    self.assistant(message, line.parent_tool_use_id.is_some(), events);
                 }
                 None => {}
             },
             ("user", _) => {
                 if let Some(message) = Message::leniently(line) {
-                    self.tool_ends(&message, events);
+                    self.tool_ends(message, events);
                 }
             }
             ("result", _) => {
@@ -218,21 +215,16 @@ impl ClaudeDecoder {
         effect
     }
 
-    fn assistant(
-        &mut self,
-        message: &Message<'_>,
-        of_subagent: bool,
-        events: &mut Vec<AgentEvent>,
-    ) {
+    fn assistant(&mut self, message: Message<'_>, of_subagent: bool, events: &mut Vec<AgentEvent>) {
         self.error = ApiError::default();
         self.limits.retried = false;
-        let (id, model) = (&*message.id(), &*message.model());
+        let (id, model) = (&*message.id, &*message.model);
         // One message comes as several lines, each with the usage of the whole.
         let is_new = id.is_empty() || self.message != id;
         if is_new {
             self.message.clear();
             self.message.push_str(id);
-            self.since = self.since.plus(message.usage());
+            self.since = self.since.plus(message.usage);
             if !of_subagent && !model.is_empty() && self.model.as_deref() != Some(model) {
                 self.model = Some(model.to_owned());
             }
@@ -246,16 +238,21 @@ impl ClaudeDecoder {
         }
         for part in message.parts() {
             match part {
-                Part::Text(text) => events.push(AgentEvent::Text { text: text.into_owned() }),
-                Part::Thinking(text) if !text.is_empty() => {
-                    events.push(AgentEvent::Thinking { text: text.into_owned() });
+                Part::Text(text) => {
+                    events.push(AgentEvent::Text { text: text.text().into_owned() });
+                }
+                Part::Thinking(text) => {
+                    let text = text.text();
+                    if !text.is_empty() {
+                        events.push(AgentEvent::Thinking { text: text.into_owned() });
+                    }
                 }
                 Part::ToolUse { id, name, input } => events.push(AgentEvent::ToolStarted {
-                    id: id.into_owned(),
-                    name: name.into_owned(),
-                    input: one_line(&input, MAX_INPUT),
+                    id: id.text().into_owned(),
+                    name: name.text().into_owned(),
+                    input: one_line(&input.text(), MAX_INPUT),
                 }),
-                Part::Thinking(_) | Part::ToolResult { .. } | Part::Other => {}
+                Part::ToolResult { .. } | Part::Other => {}
             }
         }
     }
@@ -359,14 +356,15 @@ impl ClaudeDecoder {
         (class, String::new(), sentence.to_owned())
     }
 
-    fn tool_ends(&self, message: &Message<'_>, events: &mut Vec<AgentEvent>) {
+    fn tool_ends(&self, message: Message<'_>, events: &mut Vec<AgentEvent>) {
         if self.unheard {
             return;
         }
         for part in message.parts() {
             if let Part::ToolResult { id, is_error, text } = part {
-                let (id, text) =
-                    (id.into_owned(), text[..text.floor_char_boundary(MAX_RESULT)].to_owned());
+                let text = text.beginning(MAX_RESULT);
+                let text = text[..text.floor_char_boundary(MAX_RESULT)].to_owned();
+                let id = id.text().into_owned();
                 events.push(AgentEvent::ToolEnded { id, is_error, text });
             }
         }

@@ -1,7 +1,7 @@
 //! The lines that Claude Code prints, as far as ralph reads them; messages in them are in `message`.
 //!
 //! One struct has the fields of every kind of line, each still raw: one pass finds them in any order, skips unknown
-//! fields, and a field of an unexpected type affects only itself. Only a message may be read in the same pass.
+//! fields, and a field of an unexpected type affects only itself.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,6 +10,7 @@ use ralph_core::agent::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::json::Cursor;
 use crate::agents::micro_usd;
 
 /// A field that was not looked into yet.
@@ -28,7 +29,7 @@ pub(super) fn text<'a>(raw: Raw<'a>) -> Option<Cow<'a, str>> {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct StreamLine<'a, M = Raw<'a>> {
+pub(super) struct StreamLine<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
     pub(super) subtype: Raw<'a>,
@@ -36,7 +37,7 @@ pub(super) struct StreamLine<'a, M = Raw<'a>> {
     pub(super) model: Raw<'a>,
     pub(super) claude_code_version: Raw<'a>,
     // assistant, user
-    pub(super) message: M,
+    pub(super) message: Raw<'a>,
     pub(super) parent_tool_use_id: Raw<'a>,
     // an assistant message that reports an error; api_retry
     pub(super) error: Raw<'a>,
@@ -82,6 +83,34 @@ pub(super) struct Tokens {
     cache_creation_input_tokens: u64,
     #[serde(alias = "outputTokens")]
     output_tokens: u64,
+}
+
+impl Tokens {
+    /// Reads those of a message if they are just as we know them.
+    pub(super) fn known(cursor: &mut Cursor<'_>) -> Option<Self> {
+        let mut read = [None; 4];
+        cursor.object(|cursor, name| {
+            let place = match name {
+                "input_tokens" => &mut read[0],
+                "cache_read_input_tokens" => &mut read[1],
+                "cache_creation_input_tokens" => &mut read[2],
+                "output_tokens" => &mut read[3],
+                "inputTokens"
+                | "cacheReadInputTokens"
+                | "cacheCreationInputTokens"
+                | "outputTokens" => return None,
+                _ => return cursor.value().map(|_| ()),
+            };
+            place.replace(cursor.count()?).is_none().then_some(())
+        })?;
+        let [input, cache_read, cache_creation, output] = read.map(Option::unwrap_or_default);
+        Some(Self {
+            input_tokens: input,
+            cache_read_input_tokens: cache_read,
+            cache_creation_input_tokens: cache_creation,
+            output_tokens: output,
+        })
+    }
 }
 
 impl From<Tokens> for Usage {

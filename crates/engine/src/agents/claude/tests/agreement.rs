@@ -6,7 +6,7 @@ use ralph_core::agent::AgentEvent;
 
 use crate::agents::Decoder;
 use crate::agents::claude::decoder::ClaudeDecoder;
-use crate::agents::claude::message::known;
+use crate::agents::claude::message::Brought;
 use crate::process::LineEffect;
 
 /// Lines that are nearly as we know them.
@@ -142,7 +142,7 @@ fn one_pass_and_the_patient_reading_agree_on_damaged_lines() {
                 break;
             }
         }
-        taken += usize::from(known(line.trim_ascii()).is_some());
+        taken += usize::from(Brought::read(line.trim_ascii()).is_some());
         agree(&line);
     }
     assert!(taken > 1000, "only {taken} of the damaged lines were read in one pass");
@@ -151,7 +151,7 @@ fn one_pass_and_the_patient_reading_agree_on_damaged_lines() {
 #[test]
 fn nearly_all_recorded_messages_are_read_in_one_pass() {
     let messages: Vec<Vec<u8>> = recorded().into_iter().filter(|line| is_message(line)).collect();
-    let taken = messages.iter().filter(|line| known(line).is_some()).count();
+    let taken = messages.iter().filter(|line| Brought::read(line).is_some()).count();
     assert!(taken * 10 >= messages.len() * 8, "{taken} of {}", messages.len());
 }
 
