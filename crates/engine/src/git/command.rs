@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::git::pinned::{explain, pins};
+use super::pinned::{explain, pins};
 use crate::host::host;
 pub use crate::ports::GitError;
 use crate::process::CommandSpec;
@@ -135,7 +135,6 @@ impl<'a> Git<'a> {
         self
     }
 
-    /// Sets a variable for this call.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.variables.push((name.into(), value.as_ref().to_owned()));

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ralph_core::records::FileChange;
 
-use crate::git::spelling::spelled;
+use super::spelling::spelled;
 use crate::ports::GitError;
 
 /// A path as git has it: relative to the top of the worktree, with slashes, any bytes but NUL.
@@ -25,7 +25,6 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// As git prints it.
     pub(crate) fn new(mode: &str, id: &str) -> Self {
         Self { mode: mode.to_owned(), id: id.to_owned() }
     }

@@ -4,12 +4,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::git::{Git, GitError};
+use super::{Git, GitError};
 use crate::ports::Operation;
 use crate::project::Project;
 use crate::untrusted::{LARGE, read_named};
 
-/// What is checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Position {
     /// Without `refs/heads/`; `None` for a detached HEAD.
@@ -19,7 +18,6 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// What is checked out, in words.
     pub(crate) fn branch_words(&self) -> &str {
         self.branch.as_deref().unwrap_or("a detached HEAD")
     }

@@ -4,8 +4,8 @@ use std::fs::{File, FileTimes};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::git::entries::{Change, Entry, RAW, RepoPath, index_info, parse_changes};
-use crate::git::{Git, GitError};
+use super::entries::{Change, Entry, RAW, RepoPath, index_info, parse_changes};
+use super::{Git, GitError};
 use crate::process::{project_key, runs};
 
 /// What `git status` says of an index.
@@ -31,7 +31,6 @@ pub(crate) struct Scratch<'a> {
 }
 
 impl<'a> Scratch<'a> {
-    /// An empty index.
     pub(crate) fn empty(worktree: &'a Path) -> Result<Self, GitError> {
         let prefix = format!("{}{}-", prefix(worktree), std::process::id());
         let folder = tempfile::Builder::new().prefix(&prefix).tempdir();
@@ -62,12 +61,10 @@ impl<'a> Scratch<'a> {
         }
     }
 
-    /// Where it is.
     pub(crate) fn path(&self) -> PathBuf {
         self.index.clone()
     }
 
-    /// Git on this index.
     pub(crate) fn git<'b>(&self, arguments: &[&'b str]) -> Git<'b> {
         Git::scratch(self.worktree, &self.path(), arguments)
     }
@@ -161,12 +158,10 @@ impl<'a> Scratch<'a> {
         reset()
     }
 
-    /// The tree of this index.
     pub(crate) fn write_tree(&self) -> Result<String, GitError> {
         self.git(&["write-tree"]).line()
     }
 
-    /// How this index differs from a tree.
     pub(crate) fn changes_from(&self, tree: &str) -> Result<Vec<Change>, GitError> {
         let mut arguments = vec!["diff-index", "--cached"];
         arguments.extend(RAW);

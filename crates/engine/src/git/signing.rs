@@ -7,10 +7,9 @@ use std::time::Duration;
 use ralph_core::agent::ProcessEnd;
 use ralph_core::text::printable_line;
 
-use crate::git::{Git, GitError, git};
+use super::{Git, GitError, git};
 use crate::process::{Captured, Stop, capture};
 
-/// Which key signs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signing {
     Off,

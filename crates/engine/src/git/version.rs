@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::git::{GitError, git};
+use super::{GitError, git};
 use crate::ports::Version;
 
 /// The oldest git that will do. `merge-tree --write-tree` came with 2.38, by which work is put on top of what

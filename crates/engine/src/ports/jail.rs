@@ -57,7 +57,6 @@ pub trait HookSandbox: Send + Sync + fmt::Debug {
     fn run(&self, hook: CommandSpec, worktree: &Path, scratch: &Path, limit: Duration) -> HookEnd;
 }
 
-/// The result of a hook.
 #[derive(Debug)]
 pub struct HookEnd {
     pub probe: Probe,

@@ -24,7 +24,6 @@ use crate::git::position::object_id;
 use crate::ports::{Forge, ForgeError, GitError, Published, PullRequest, StoreError, Survey};
 use crate::process::{CommandSpec, Stop};
 
-/// Where branches go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishSetup {
     pub remote: String,

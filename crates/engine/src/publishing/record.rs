@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use crate::project::write_privately;
 use crate::untrusted;
 
-/// What is known of a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PublishRecord {
     pub branch: String,
@@ -47,7 +46,6 @@ impl ReviewRecord {
     /// The most findings that are remembered.
     const MOST: usize = 1_000;
 
-    /// What is known of this pull request.
     #[must_use]
     pub fn of(self, number: u64) -> Self {
         match self.number == number {
@@ -73,7 +71,6 @@ pub struct Pending {
     pub why: String,
 }
 
-/// The records of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishRecords {
     folder: Option<PathBuf>,

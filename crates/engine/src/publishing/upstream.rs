@@ -6,11 +6,11 @@ use std::path::Path;
 use ralph_core::forge::Relation;
 use tokio::sync::watch;
 
+use super::push::{Push, PushError};
 use crate::git::pinned::check_leads;
 use crate::git::position::object_id;
 use crate::git::{GitError, commit_of, is_ancestor};
 use crate::process::Stop;
-use crate::publishing::push::{Push, PushError};
 
 impl Push<'_> {
     /// The commits of these branches at the remote, in their order; `None` for one that it does not have.

@@ -22,7 +22,6 @@ pub struct WatchSetup {
     pub rounds: u32,
 }
 
-/// The result of watching.
 #[derive(Debug)]
 pub enum Watched {
     Work(Work),
@@ -48,7 +47,6 @@ pub struct Work {
 const PAUSES: [u64; 6] = [2, 4, 8, 15, 30, 60];
 
 impl Outlet<'_> {
-    /// Watches the pull request of a branch.
     pub fn watch(&self, branch: &str, number: u64, page: &str, until: Timestamp) -> Watched {
         let failed =
             |why: String| Watched::Over(Review { why, ..Review::blank(ReviewEnd::Failed, page) });

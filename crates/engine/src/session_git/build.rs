@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::directory::{LOOK, OBJECTS, PRIVATE, SessionGitDir, private_folder};
 use super::owners::copy_index;
-use super::settings::{self, Setting};
+use super::settings;
 use crate::git::entries::os_path;
-use crate::git::listed::{Listing, listing, standard_file, written_path};
+use crate::git::listed::{Listed, Listing, listing, standard_file, written_path};
 use crate::git::scratch::copy_with_time;
 use crate::git::{Git, GitError};
 use crate::untrusted::{DOCUMENT, LARGE, SMALL, read_named, read_own};
@@ -31,10 +31,9 @@ impl SessionGitDir {
         head: Option<&str>,
     ) -> Result<(), GitError> {
         let listing = listing(&self.project)?;
-        let active = settings::active_settings(&listing);
         let lists = self.lists(&listing);
         let more = self.own_settings(&listing, &lists);
-        let config = settings::text_of(&active, &more);
+        let config = settings::text_of(&listing.all, &more);
         let made = || -> io::Result<()> {
             for directory in [git, look] {
                 private_folder(directory)?;
@@ -113,16 +112,15 @@ impl SessionGitDir {
         &self,
         listing: &Listing,
         lists: &[(&'static str, &'static str, Vec<u8>)],
-    ) -> Vec<Setting> {
-        let mut more =
-            vec![Setting::new("gc.auto", "0"), Setting::new("maintenance.auto", "false")];
+    ) -> Vec<Listed> {
+        let mut more = vec![Listed::new("gc.auto", "0"), Listed::new("maintenance.auto", "false")];
         // Without an identity, git itself says so in sessions.
         if let Some((name, email)) = listing.author(&self.project.worktree) {
-            more.push(Setting::new("user.name", name));
-            more.push(Setting::new("user.email", email));
+            more.push(Listed::new("user.name", name));
+            more.push(Listed::new("user.email", email));
         }
         for (key, name, _) in lists {
-            more.push(Setting::new(key, self.common.join(name)));
+            more.push(Listed::new(key, self.common.join(name)));
         }
         more
     }

@@ -104,7 +104,6 @@ pub(crate) struct Inspected {
 }
 
 impl SessionGitDir {
-    /// That of the worktree of a project.
     pub fn of(project: &Project) -> Result<Self, GitError> {
         let real = |path: PathBuf| {
             path.canonicalize().map_err(|source| GitError::File { path: path.clone(), source })
@@ -200,7 +199,6 @@ impl SessionGitDir {
         std::fs::rename(&new, &self.folder).map_err(failed)
     }
 
-    /// A session is about to get it.
     pub(crate) fn mark_issued(&self) -> Result<(), GitError> {
         let path = self.folder.join(ISSUED);
         std::fs::write(&path, "").map_err(|source| GitError::File { path, source })

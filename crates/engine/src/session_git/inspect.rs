@@ -26,7 +26,6 @@ const MOST_OTHERS: usize = 256;
 /// The most files of a session's directory that are read.
 const MOST_FILES: u32 = 2_000_000;
 
-/// What to read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct InspectionRequest {
     pub worktree: PathBuf,
@@ -46,7 +45,6 @@ pub struct InspectionRequest {
     pub sparse: bool,
 }
 
-/// What was found.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Inspection {
     /// The session's base commit, overlaid by its files.
@@ -79,7 +77,6 @@ pub fn inspect_inside(asked: &InspectionRequest) -> Result<Inspection, GitError>
     inspect(asked)
 }
 
-/// Looks.
 pub fn inspect(asked: &InspectionRequest) -> Result<Inspection, GitError> {
     let began = clock::now();
     let user = || Position { branch: None, head: asked.head.clone() };

@@ -33,13 +33,11 @@ pub struct GitSandbox {
 }
 
 impl GitSandbox {
-    /// Sandboxes of this kind.
     pub fn new(jail: Arc<dyn Jail>, environment: Vec<(OsString, OsString)>) -> Self {
         Self { jail, environment, patience: PATIENCE }
     }
 }
 
-/// The environment of programs in a sandbox.
 pub(crate) fn inside(sandbox: &GitSandbox) -> Vec<(OsString, OsString)> {
     // What looks at a session's work must not be a program that the session wrote.
     let path =

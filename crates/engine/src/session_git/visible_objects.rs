@@ -23,7 +23,6 @@ const RACY: Duration = Duration::from_millis(50);
 /// Parts of a pack that git does without, and that name packs which are not there.
 const LEFT_OUT: [&str; 3] = ["bitmap", "midx", "mtimes"];
 
-/// The objects that are shown.
 #[derive(Debug)]
 pub(super) struct VisibleObjects {
     worktree: PathBuf,
@@ -197,7 +196,6 @@ fn tips(worktree: &Path) -> Result<Vec<String>, GitError> {
     Ok(tips)
 }
 
-/// The first word of each line.
 fn ids(text: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(text);
     text.lines().filter_map(|line| Some(line.split(' ').next()?.to_owned())).collect()

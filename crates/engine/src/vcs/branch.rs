@@ -25,7 +25,6 @@ pub(super) enum Files {
     Follow,
 }
 
-/// The result of moving a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Advanced {
     There,

@@ -11,11 +11,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::in_place::GitVcs;
-use super::submodules::with_work;
 use crate::entropy::keyed_hash;
 use crate::git::entries::{Change, Entry, RAW, os_path, parse_changes};
 use crate::git::scratch::{self, Scratch};
 use crate::git::spelling::{spelled, unspelled};
+use crate::git::submodules::with_work;
 use crate::git::{Git, GitError};
 use crate::ports::{Bind, Candidate, Checkout};
 use crate::process::project_key;

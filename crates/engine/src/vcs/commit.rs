@@ -104,7 +104,6 @@ impl GitVcs {
         Ok(())
     }
 
-    /// How the user's index differs from a tree.
     pub(super) fn staged_beyond(&self, tree: &str) -> Result<Vec<Change>, GitError> {
         let mut arguments = vec!["diff-index", "--cached"];
         arguments.extend(RAW);

@@ -16,11 +16,9 @@ impl GitVcs {
             return Ok(WorkPlace::Here);
         }
         let Some(branch) = self.branch_with(commit)? else { return Ok(WorkPlace::Unknown) };
-        let merge = ["merge-tree", "--write-tree", "--no-messages", &head, commit];
         // Histories that have nothing in common cannot be compared.
-        let merged = self.git(&merge).yes_or_no().ok().filter(|(clean, _)| *clean);
-        let tree = merged.map(|(_, tree)| String::from_utf8_lossy(&tree).trim().to_owned());
-        match tree == Some(self.tree_of(Some(&head))?) {
+        let merged = self.merge_trees(&head, commit).ok();
+        match merged == Some((self.tree_of(Some(&head))?, None)) {
             true => Ok(WorkPlace::Here),
             false => Ok(WorkPlace::Branch(branch)),
         }

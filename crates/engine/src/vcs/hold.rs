@@ -109,7 +109,6 @@ impl GitVcs {
         Err(refused)
     }
 
-    /// The branch may move again.
     pub(super) fn release_branch(&self) {
         let held = lock(&self.held).take();
         drop(held);

@@ -251,9 +251,7 @@ impl GitVcs {
         let hook = hook.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Err(GitError::Hook { hook, message })
     }
-}
 
-impl GitVcs {
     /// A hook in a sandbox: the worktree is its to change, and git's own folder is that of the session.
     fn hook_in_sandbox(
         &self,
@@ -287,9 +285,7 @@ impl GitVcs {
             None => spec,
         }
     }
-}
 
-impl GitVcs {
     fn is_in_git_dir(&self, folder: &Path) -> bool {
         self.sandboxed
             .as_ref()

@@ -30,7 +30,6 @@ use crate::project::Project;
 use crate::sync::lock;
 use crate::untrusted::settle_base;
 
-/// Version control by git, in place.
 #[derive(Debug)]
 pub struct GitVcs {
     pub(super) project: Project,
@@ -57,14 +56,12 @@ pub struct GitVcs {
 /// The most commits of one session that are reported.
 const COUNTED_COMMITS: &str = "--max-count=1000";
 
-/// The parts of a commit.
 pub(crate) struct CommitParts {
     pub(crate) id: String,
     pub(crate) tree: String,
     pub(crate) parents: Vec<String>,
 }
 
-/// The author of a commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Author {
     User,
@@ -72,7 +69,6 @@ pub(crate) enum Author {
 }
 
 impl GitVcs {
-    /// Git in the worktree of the project.
     pub fn new(project: Project) -> Result<Self, GitError> {
         let index = project.own_git_dir()?.join("index");
         Ok(Self {
@@ -215,7 +211,6 @@ impl GitVcs {
         if author == Author::Ralph { call.as_ralph().line() } else { call.line() }
     }
 
-    /// How one tree differs from another.
     pub(super) fn diff(&self, from: &str, to: &str) -> Result<Vec<Change>, GitError> {
         if let Some((known, changes)) = &*lock(&self.last_diff)
             && *known == [from, to]

@@ -99,9 +99,7 @@ impl GitVcs {
         }
         Ok(dead.into_iter().map(|save| (save.saved.name, save.saved.commit)).collect())
     }
-}
 
-impl GitVcs {
     /// What saves take on the disk that neither a branch nor one of `others` holds.
     fn bytes_of<'a>(
         &self,

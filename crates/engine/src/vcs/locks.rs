@@ -22,7 +22,6 @@ const STILL_MS: u64 = 1_000;
 /// How far file times are behind the clock: they are in ticks of the kernel.
 const TICK_MS: u64 = 20;
 
-/// A lock as it was seen.
 #[derive(Debug, PartialEq, Eq)]
 struct LockSnapshot {
     path: PathBuf,

@@ -26,7 +26,6 @@ pub struct Recovered {
     pub left: Vec<PathBuf>,
 }
 
-/// Why a file cannot be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
     /// The worktree has something there that is not committed.

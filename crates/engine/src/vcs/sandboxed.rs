@@ -33,7 +33,6 @@ pub(super) const TAKEN: &str = "refs/ralph/taken/";
 /// So many objects of a session are not kept as a pack.
 const LOOSE: u32 = 100;
 
-/// The sandboxes of a worktree.
 #[derive(Debug)]
 pub(super) struct WorktreeSandbox {
     pub(super) sandbox: GitSandbox,

@@ -10,7 +10,6 @@ use crate::git::spelling::spelled;
 use crate::ports::{Bind, Vcs};
 use crate::project::Project;
 
-/// The result of replaying commits onto another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replayed {
     /// They are there, and this is the newest.
@@ -23,7 +22,6 @@ pub enum Replayed {
     },
 }
 
-/// The branch of a run.
 #[derive(Debug)]
 pub struct Trunk {
     vcs: GitVcs,
@@ -45,12 +43,10 @@ impl Trunk {
         Ok(Self { vcs, branch })
     }
 
-    /// Its name.
     pub fn branch(&self) -> &str {
         &self.branch
     }
 
-    /// Its newest commit.
     pub fn tip(&self) -> Result<String, GitError> {
         let at = self.vcs.position()?;
         match at.head {
@@ -61,7 +57,6 @@ impl Trunk {
         }
     }
 
-    /// The tree of a commit.
     pub fn tree(&self, commit: &str) -> Result<String, GitError> {
         self.vcs.tree_of(Some(commit))
     }
@@ -168,18 +163,13 @@ impl Trunk {
     ) -> Result<Result<String, Replayed>, GitError> {
         // For git, what both sides come from is what both commits come from.
         let ours = self.vcs.commit_tree(there, &[from], "there\n", Author::Ralph)?;
-        let merge =
-            ["merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", &ours, commit];
-        let (clean, printed) = self.vcs.git(&merge).yes_or_no()?;
-        let mut parts = printed.split(|byte| *byte == 0);
-        let tree = String::from_utf8_lossy(parts.next().unwrap_or_default()).trim().to_owned();
-        if clean {
-            return Ok(Ok(tree));
-        }
-        let mut files: Vec<String> = parts.filter(|name| !name.is_empty()).map(spelled).collect();
-        files.dedup();
-        let text = self.vcs.patch(there, &tree, CONFLICT_TEXT)?;
-        Ok(Err(Replayed::Conflict { files, text }))
+        Ok(match self.vcs.merge_trees(&ours, commit)? {
+            (tree, None) => Ok(tree),
+            (tree, Some(files)) => {
+                let text = self.vcs.patch(there, &tree, CONFLICT_TEXT)?;
+                Err(Replayed::Conflict { files, text })
+            }
+        })
     }
 
     /// The files that would change between these commits, and that the user has changed or put there.
@@ -193,7 +183,6 @@ impl Trunk {
         self.vcs.hold_branch(from, Some(to))
     }
 
-    /// The branch may move again.
     pub fn release(&self) {
         self.vcs.release_branch();
     }
@@ -228,6 +217,22 @@ impl Trunk {
 }
 
 impl GitVcs {
+    /// Merges two commits in the object database: the tree, and the files that conflict in it, if any do.
+    pub(super) fn merge_trees(
+        &self,
+        ours: &str,
+        theirs: &str,
+    ) -> Result<(String, Option<Vec<String>>), GitError> {
+        let merge =
+            ["merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", ours, theirs];
+        let (clean, printed) = self.git(&merge).yes_or_no()?;
+        let mut parts = printed.split(|byte| *byte == 0);
+        let tree = String::from_utf8_lossy(parts.next().unwrap_or_default()).trim().to_owned();
+        let mut files: Vec<String> = parts.filter(|name| !name.is_empty()).map(spelled).collect();
+        files.dedup();
+        Ok((tree, (!clean).then_some(files)))
+    }
+
     /// Moves the worktree and its branch to this commit. Uncommitted files there are lost: save them first.
     pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
         if self.sandboxed.is_none() {

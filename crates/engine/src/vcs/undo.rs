@@ -63,7 +63,6 @@ pub struct Undo {
     head: String,
 }
 
-/// A commit that is reverted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revert {
     pub commit: String,
@@ -72,7 +71,6 @@ pub struct Revert {
 }
 
 impl GitVcs {
-    /// Whether the repository has this commit.
     pub fn exists(&self, commit: &str) -> Result<bool, GitError> {
         Ok(self.commit_parts(commit)?.is_some())
     }
@@ -236,17 +234,10 @@ impl GitVcs {
         let base = self.commit_tree(&after, &[], "with\n", Author::Ralph)?;
         let ours = self.commit_tree(there, &[&base], "there\n", Author::Ralph)?;
         let theirs = self.commit_tree(&before, &[&base], "without\n", Author::Ralph)?;
-        let merge =
-            ["merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", &ours, &theirs];
-        let (clean, printed) = self.git(&merge).yes_or_no()?;
-        let mut parts = printed.split(|byte| *byte == 0);
-        let tree = String::from_utf8_lossy(parts.next().unwrap_or_default()).trim().to_owned();
-        if clean {
-            return Ok(tree);
+        match self.merge_trees(&ours, &theirs)? {
+            (tree, None) => Ok(tree),
+            (_, Some(files)) => Err(UndoError::Conflict { commit: commit.to_owned(), files }),
         }
-        let mut files: Vec<String> = parts.filter(|name| !name.is_empty()).map(spelled).collect();
-        files.dedup();
-        Err(UndoError::Conflict { commit: commit.to_owned(), files })
     }
 
     /// The tree with the checkboxes of a plan cleared. A plan that is not committed, or that the user has changed

@@ -18,7 +18,6 @@ use crate::project::Project;
 
 const WIP: &str = "refs/ralph/wip/";
 
-/// Unfinished work that is saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wip {
     pub task: TaskId,

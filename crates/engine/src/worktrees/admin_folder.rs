@@ -15,7 +15,6 @@ pub(super) const TOKEN: &str = "ralph";
 /// What git writes into the lock of a worktree that it is still making.
 const INITIALIZING: &str = "initializing";
 
-/// Git's folder for one worktree.
 #[derive(Debug, Clone)]
 pub(super) struct Admin {
     pub(super) folder: PathBuf,

@@ -12,7 +12,6 @@ use super::repair::is_ours;
 use crate::git::GitError;
 use crate::git::folders::named_admin;
 
-/// The state of a worktree of ralph's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
     Whole,
@@ -39,7 +38,6 @@ impl Condition {
     }
 }
 
-/// A worktree of ralph's, and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspected {
     pub branch: BranchName,

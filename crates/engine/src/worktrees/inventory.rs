@@ -11,7 +11,6 @@ use crate::vcs::wip::{Wip, list_wip};
 /// Where all refs of ralph are.
 const REFS: &str = "refs/ralph/";
 
-/// A ref of ralph's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnRef {
     pub name: String,
@@ -21,7 +20,6 @@ pub struct OwnRef {
     pub work: Option<Wip>,
 }
 
-/// Every ref of ralph's.
 pub fn own_refs(project: &Project) -> Result<Vec<OwnRef>, GitError> {
     let asked = ["for-each-ref", "--format=%(objectname) %(refname)", REFS];
     let lines = Git::plumbing(&project.root, &asked).lines()?;

@@ -77,9 +77,7 @@ impl Marker {
             setup_done: false,
         }
     }
-}
 
-impl Marker {
     /// Whether ralph could have written it: a repository that came from elsewhere can bring markers along, and
     /// folders are removed by what they say.
     fn check(&self) -> Result<(), &'static str> {
@@ -95,7 +93,6 @@ impl Marker {
     }
 }
 
-/// The markers of a repository.
 #[derive(Debug)]
 pub(super) struct Markers {
     folder: PathBuf,

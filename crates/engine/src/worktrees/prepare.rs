@@ -29,7 +29,6 @@ pub struct Worktrees {
     sandbox: Option<GitSandbox>,
 }
 
-/// The wanted worktree.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     pub branch: &'a BranchName,
@@ -42,7 +41,6 @@ pub struct Wanted<'a> {
     pub carried: Option<&'a Path>,
 }
 
-/// A worktree that is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     pub path: PathBuf,

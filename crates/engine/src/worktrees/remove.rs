@@ -22,7 +22,6 @@ use crate::vcs::sweep_checkouts;
 use crate::vcs::wip::{Wip, list_wip, ref_name};
 use crate::vcs::{Author, GitVcs, forget_sandbox};
 
-/// A worktree that ralph made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ours {
     pub branch: BranchName,
@@ -31,7 +30,6 @@ pub struct Ours {
     pub unsaved: bool,
 }
 
-/// What happened to a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removed {
     pub path: PathBuf,

@@ -14,9 +14,9 @@ use crate::git::entries::os_path;
 use crate::git::folders::named_admin;
 use crate::git::position::object_id;
 use crate::git::spelling::spelled;
+use crate::git::submodules::is_dirty_by_index;
 use crate::project::Project;
 use crate::untrusted::{LARGE, SMALL, read_own};
-use crate::vcs::is_dirty_by_index;
 
 /// How deep folders with refs, and submodules of submodules, are looked for.
 const DEEPEST: u32 = 12;

@@ -3,16 +3,16 @@
 
 use std::path::Path;
 
-use crate::git::entries::os_path;
-use crate::git::folders::named_admin;
-use crate::git::spelling::spelled;
-use crate::git::{Git, GitError};
+use super::entries::os_path;
+use super::folders::named_admin;
+use super::spelling::spelled;
+use super::{Git, GitError};
 use crate::project::Project;
 use crate::untrusted::{SMALL, read_own};
 
 /// The submodules of a worktree with uncommitted files or other commits than its index names, where no sandbox is at
 /// hand to ask git in them.
-pub(super) fn with_work(project: &Project, index: &Path) -> Result<Vec<String>, GitError> {
+pub(crate) fn with_work(project: &Project, index: &Path) -> Result<Vec<String>, GitError> {
     let list = ["ls-files", "--stage", "-z"];
     let listed = Git::plumbing(&project.worktree, &list).env("GIT_INDEX_FILE", index).run()?;
     let mut found = Vec::new();

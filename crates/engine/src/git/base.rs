@@ -1,7 +1,7 @@
 //! The base branch of pull requests, and the commit where a branch starts.
 
-use crate::git::position::position;
-use crate::git::{Git, GitError, commit_of, is_ancestor};
+use super::position::position;
+use super::{Git, GitError, commit_of, is_ancestor};
 use crate::project::Project;
 
 /// A branch that others are merged into.
