@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use ralph_core::Timestamp;
 
 use super::fingerprint::{self, changed_at, stamp_of};
-use super::{Git, GitError};
+use super::{Git, GitResult};
 use crate::clock;
 use crate::host::host;
 use crate::project::Project;
@@ -114,11 +114,11 @@ struct Known {
 static KNOWN: Mutex<BTreeMap<PathBuf, Known>> = Mutex::new(BTreeMap::new());
 
 /// The settings that count in the worktree of a project.
-pub(crate) fn listing(project: &Project) -> Result<Arc<Listing>, GitError> {
+pub(crate) fn listing(project: &Project) -> GitResult<Arc<Listing>> {
     listing_at(project, clock::now())
 }
 
-fn listing_at(project: &Project, now: Timestamp) -> Result<Arc<Listing>, GitError> {
+fn listing_at(project: &Project, now: Timestamp) -> GitResult<Arc<Listing>> {
     let worktree = &project.worktree;
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = known().get(worktree)
@@ -137,7 +137,7 @@ fn listing_at(project: &Project, now: Timestamp) -> Result<Arc<Listing>, GitErro
     Ok(listing)
 }
 
-fn ask(worktree: &Path) -> Result<Listing, GitError> {
+fn ask(worktree: &Path) -> GitResult<Listing> {
     let asked = ["config", "--list", "-z", "--includes", "--show-scope", "--show-origin"];
     let listed = Git::listing(worktree, &asked).run()?;
     let mut fields = listed.split(|byte| *byte == 0);

@@ -35,7 +35,7 @@ pub(crate) mod submodules;
 mod version;
 
 pub(crate) use command::{ELSEWHERE, settle_inside};
-pub use command::{Git, GitError, git};
+pub use command::{Git, GitError, GitResult, git};
 pub use commits::commit_of;
 pub(crate) use commits::is_ancestor;
 pub use folders::remove_tree;

@@ -13,8 +13,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::GitError;
 use super::listed::{Listed, Listing, listing, parts};
+use super::{GitError, GitResult};
 use crate::project::Project;
 use crate::sync::lock;
 
@@ -154,7 +154,7 @@ pub(crate) fn pins(folder: &Path) -> Arc<Pins> {
 
 /// Refuses to go to a remote where the repository's settings did not lead when ralph first read them: a session
 /// could have changed them since.
-pub(crate) fn check_leads(folder: &Path, remote: &str) -> Result<(), GitError> {
+pub(crate) fn check_leads(folder: &Path, remote: &str) -> GitResult<()> {
     let now = pins(folder);
     let Ok(project) = Project::find(folder) else { return Ok(()) };
     let known = known();

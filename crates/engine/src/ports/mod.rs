@@ -9,7 +9,7 @@ mod vcs;
 mod worktree_refusal;
 
 pub use forge::{Forge, ForgeError, Link, ManualSteps, Published, PullRequest, Survey};
-pub use git_error::{GitError, Operation, Version};
+pub use git_error::{GitError, GitResult, Operation, Version};
 pub use jail::{Bind, HookEnd, HookSandbox, Jail, USER_OF_ROOT};
 pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use super::pre_push::{PrePush, RunHook, Update};
 use crate::git::pinned::check_leads;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, GitResult};
 use crate::process::{Captured, Stop, capture};
 
 /// How long a git call without a network may take.
@@ -203,7 +203,7 @@ impl Push<'_> {
         arguments: &[&str],
         limit: Duration,
         stop: &watch::Receiver<Stop>,
-    ) -> Result<Captured, GitError> {
+    ) -> GitResult<Captured> {
         // Ssh asks by this program where it would ask on the terminal, and has no for an answer.
         let git = Git::plumbing(self.folder, arguments)
             .env("SSH_ASKPASS_REQUIRE", "force")

@@ -10,7 +10,7 @@ use super::settings;
 use crate::git::entries::os_path;
 use crate::git::listed::{Listed, Listing, listing, standard_file, written_path};
 use crate::git::scratch::copy_with_time;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, GitResult};
 use crate::untrusted::{DOCUMENT, LARGE, SMALL, read_named, read_own};
 
 /// The user's list of ignored files, and of attributes, as they are named in the directories.
@@ -24,12 +24,7 @@ const ALTERNATES: &str = "objects/info/alternates";
 
 impl SessionGitDir {
     /// Fills `git` and `look`, with `head` checked out.
-    pub(super) fn build(
-        &self,
-        git: &Path,
-        look: &Path,
-        head: Option<&str>,
-    ) -> Result<(), GitError> {
+    pub(super) fn build(&self, git: &Path, look: &Path, head: Option<&str>) -> GitResult<()> {
         let listing = listing(&self.project)?;
         let lists = self.lists(&listing);
         let more = self.own_settings(&listing, &lists);
@@ -54,7 +49,7 @@ impl SessionGitDir {
 
     /// Fills the directory of a gate or a verifier: the settings that ours was made with, the user's refs and
     /// hooks, and the index of the last look, or the user's where no session was running.
-    pub(super) fn build_for_judges(&self, to: &Path, head: Option<&str>) -> Result<(), GitError> {
+    pub(super) fn build_for_judges(&self, to: &Path, head: Option<&str>) -> GitResult<()> {
         let look = self.folder.join(LOOK);
         let inside = self.own.strip_prefix(&self.common).unwrap_or(Path::new(""));
         let made = || -> io::Result<()> {
@@ -238,7 +233,7 @@ impl SessionGitDir {
     }
 
     /// Our own directory finds what a session committed, or does not.
-    pub(super) fn set_seeing(&self, look: &Path, seeing: bool) -> Result<(), GitError> {
+    pub(super) fn set_seeing(&self, look: &Path, seeing: bool) -> GitResult<()> {
         let mut lines = self.alternate_lines();
         if seeing {
             lines.extend(format!("{PRIVATE}/objects\n").into_bytes());

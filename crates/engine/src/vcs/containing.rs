@@ -3,11 +3,11 @@
 use ralph_core::run::WorkPlace;
 
 use super::in_place::GitVcs;
-use crate::git::GitError;
+use crate::git::GitResult;
 
 impl GitVcs {
     /// A commit whose changes are all in what is checked out counts as being there: it was squashed or picked.
-    pub(super) fn place_of_work(&self, commit: &str) -> Result<WorkPlace, GitError> {
+    pub(super) fn place_of_work(&self, commit: &str) -> GitResult<WorkPlace> {
         let Some(head) = self.position()?.head else { return Ok(WorkPlace::Unknown) };
         if self.commit_parts(commit)?.is_none() {
             return Ok(WorkPlace::Unknown);
@@ -26,7 +26,7 @@ impl GitVcs {
 
     /// A branch that leads to a commit: one of the user's before one of a task's own, one of here before one of
     /// a remote.
-    fn branch_with(&self, commit: &str) -> Result<Option<String>, GitError> {
+    fn branch_with(&self, commit: &str) -> GitResult<Option<String>> {
         let contains = format!("--contains={commit}");
         for place in ["refs/heads/", "refs/remotes/"] {
             let asked = ["for-each-ref", "--format=%(refname:lstrip=2)", &contains, place];
