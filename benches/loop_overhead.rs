@@ -356,10 +356,6 @@ impl Vcs for Changing {
     fn checkout(&self, candidate: &Candidate, include: &str) -> Result<Checkout, GitError> {
         self.0.checkout(candidate, include)
     }
-
-    fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError> {
-        self.0.commits(from, to)
-    }
 }
 
 fn no_sandbox(project: &Project) -> sandbox::Sandbox {

@@ -304,16 +304,21 @@ impl Vcs for FakeVcs {
         Ok(Checkout::new(held, folder))
     }
 
-    fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError> {
+    fn listed_commits(
+        &self,
+        from: Option<&str>,
+        to: &str,
+    ) -> Result<Vec<(String, String)>, GitError> {
         let state = self.state()?;
         let ancestors = |from: Option<&str>| {
             let first = from.and_then(|id| state.commit(id));
             let next = |commit: &&FakeCommit| state.commit(commit.parent.as_deref()?);
-            std::iter::successors(first, next).map(|c| c.id.clone()).collect::<Vec<_>>()
+            let words = |c: &FakeCommit| (c.id.clone(), c.subject.clone());
+            std::iter::successors(first, next).map(words).collect::<Vec<_>>()
         };
-        let known: BTreeSet<String> = ancestors(from).into_iter().collect();
+        let known: BTreeSet<_> = ancestors(from).into_iter().collect();
         let new = ancestors(Some(to)).into_iter().rev();
-        Ok(new.filter(|id| !known.contains(id)).collect())
+        Ok(new.filter(|commit| !known.contains(commit)).collect())
     }
 }
 

@@ -10,8 +10,8 @@ use ralph_core::plan::{FORMATS, Plan, PlanFormat, recognized};
 use ralph_core::task::{Status, Task};
 use ralph_core::text::{label, printable_line};
 use ralph_engine::clock;
+use ralph_engine::git::base::{branch_named, current_branch};
 use ralph_engine::ports::{Store, SyncReport};
-use ralph_engine::vcs::base::{branch_named, current_branch};
 
 use crate::config::key;
 use crate::error::{CliError, Done, Result, known_task, task_id, with_store};

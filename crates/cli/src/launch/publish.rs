@@ -5,11 +5,11 @@ use std::path::Path;
 use ralph_core::forge::HostEntry;
 use ralph_core::run::{Policy, Publish};
 use ralph_engine::forge::Retry;
+use ralph_engine::git::base::{branch_named, pr_base};
 use ralph_engine::project::Project;
 use ralph_engine::publishing::{PublishRecords, PublishSetup, WatchSetup};
 use ralph_engine::run_files::RunLogs;
 use ralph_engine::run_files::state_file::folder;
-use ralph_engine::vcs::base::{branch_named, pr_base};
 
 use super::lanes::Lane;
 use super::{Mode, RunOptions, Target, git_failed};

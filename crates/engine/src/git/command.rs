@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::git::pinned::{explain, pins};
+use super::pinned::{explain, pins};
 use crate::host::host;
-pub use crate::ports::GitError;
+pub use crate::ports::{GitError, GitResult};
 use crate::process::CommandSpec;
 
 /// Variables that would send git to another repository than the one we found, as they do inside a
@@ -58,7 +58,7 @@ const WAITS: [Duration; 3] =
 
 /// Runs git in `folder` and returns what it printed. Arguments are never seen by a shell; the locale
 /// and the absence of prompts are pinned.
-pub fn git(folder: &Path, arguments: &[&str]) -> Result<String, GitError> {
+pub fn git(folder: &Path, arguments: &[&str]) -> GitResult<String> {
     let printed = Git::new(folder, arguments).run()?;
     Ok(String::from_utf8_lossy(&printed).trim_end().to_owned())
 }
@@ -135,7 +135,6 @@ impl<'a> Git<'a> {
         self
     }
 
-    /// Sets a variable for this call.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.variables.push((name.into(), value.as_ref().to_owned()));
@@ -144,7 +143,7 @@ impl<'a> Git<'a> {
 
     /// The call as the system gets it. In a sandbox the repository's own settings count; outside, those that
     /// name programs do not.
-    fn command(&self, is_sandboxed: bool) -> Result<Command, GitError> {
+    fn command(&self, is_sandboxed: bool) -> GitResult<Command> {
         let pins = match is_sandboxed || self.reads_settings {
             true => Arc::default(),
             false => pins(&self.folder),
@@ -194,7 +193,7 @@ impl<'a> Git<'a> {
 
     /// The call in a process group of its own: Ctrl-C is for ralph, which stops in its own time. It must not cut a
     /// commit in half.
-    fn apart(&self) -> Result<Command, GitError> {
+    fn apart(&self) -> GitResult<Command> {
         let mut command = self.command(is_inside())?;
         command.process_group(0);
         Ok(command)
@@ -227,10 +226,7 @@ impl<'a> Git<'a> {
 
     /// The same call for the supervisor, for calls that may take long and can be stopped. `environment` is
     /// what it finds beside the variables of every call.
-    pub(crate) fn spec(
-        &self,
-        environment: &[(OsString, OsString)],
-    ) -> Result<CommandSpec, GitError> {
+    pub(crate) fn spec(&self, environment: &[(OsString, OsString)]) -> GitResult<CommandSpec> {
         Ok(self.spec_of(&self.command(false)?, environment))
     }
 
@@ -238,7 +234,7 @@ impl<'a> Git<'a> {
     pub(crate) fn sandboxed_spec(
         &self,
         environment: &[(OsString, OsString)],
-    ) -> Result<CommandSpec, GitError> {
+    ) -> GitResult<CommandSpec> {
         Ok(self.spec_of(&self.command(true)?, environment))
     }
 
@@ -261,7 +257,7 @@ impl<'a> Git<'a> {
     }
 
     /// Runs it and returns its output, byte for byte. Waits a moment for a lock of another git.
-    pub fn run(self) -> Result<Vec<u8>, GitError> {
+    pub fn run(self) -> GitResult<Vec<u8>> {
         let mut waits = WAITS.iter();
         loop {
             let output = self.once()?;
@@ -283,7 +279,7 @@ impl<'a> Git<'a> {
     }
 
     /// Starts it with pipes on all sides, for a dialog.
-    pub(crate) fn open(&self) -> Result<Child, GitError> {
+    pub(crate) fn open(&self) -> GitResult<Child> {
         let mut command = self.apart()?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().map_err(GitError::NotStarted)
@@ -299,7 +295,7 @@ impl<'a> Git<'a> {
     }
 
     /// Runs it where an exit code of 1 is an answer, too: whether it was 0, and what was printed.
-    pub fn yes_or_no(self) -> Result<(bool, Vec<u8>), GitError> {
+    pub fn yes_or_no(self) -> GitResult<(bool, Vec<u8>)> {
         let output = self.once()?;
         match output.status.code() {
             Some(code @ (0 | 1)) => Ok((code == 0, output.stdout)),
@@ -308,14 +304,14 @@ impl<'a> Git<'a> {
     }
 
     /// Runs it where an exit code of 1 means that there is nothing, and returns the line that it printed.
-    pub(crate) fn answer(self) -> Result<Option<String>, GitError> {
+    pub(crate) fn answer(self) -> GitResult<Option<String>> {
         let verb = self.verb;
         let (is_there, printed) = self.yes_or_no()?;
         Ok(Some(text(verb, printed)?).filter(|_| is_there))
     }
 
     /// Runs it and returns the one line that it printed.
-    pub fn line(self) -> Result<String, GitError> {
+    pub fn line(self) -> GitResult<String> {
         let verb = self.verb;
         match text(verb, self.run()?)? {
             empty if empty.is_empty() => {
@@ -326,12 +322,12 @@ impl<'a> Git<'a> {
     }
 
     /// Runs it and returns the lines that it printed.
-    pub(crate) fn lines(self) -> Result<Vec<String>, GitError> {
+    pub(crate) fn lines(self) -> GitResult<Vec<String>> {
         let printed = self.run()?;
         Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
     }
 
-    fn once(&self) -> Result<Output, GitError> {
+    fn once(&self) -> GitResult<Output> {
         let mut command = self.apart()?;
         if let Some(file) = &self.stdin {
             command.stdin(file.try_clone().map_err(GitError::NotStarted)?);
@@ -349,7 +345,7 @@ impl<'a> Git<'a> {
 }
 
 /// What git printed, without the end of its line. Ids and names that are not text have no other name.
-fn text(verb: &str, printed: Vec<u8>) -> Result<String, GitError> {
+fn text(verb: &str, printed: Vec<u8>) -> GitResult<String> {
     let text = String::from_utf8(printed).map_err(|error| GitError::Odd {
         verb: verb.to_owned(),
         answer: String::from_utf8_lossy(error.as_bytes()).into_owned(),

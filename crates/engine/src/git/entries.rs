@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use ralph_core::records::FileChange;
 
-use crate::git::spelling::spelled;
-use crate::ports::GitError;
+use super::spelling::spelled;
+use crate::ports::{GitError, GitResult};
 
 /// A path as git has it: relative to the top of the worktree, with slashes, any bytes but NUL.
 pub(crate) type RepoPath = Vec<u8>;
@@ -25,7 +25,6 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// As git prints it.
     pub(crate) fn new(mode: &str, id: &str) -> Self {
         Self { mode: mode.to_owned(), id: id.to_owned() }
     }
@@ -54,7 +53,7 @@ pub(crate) struct Change {
 pub(crate) const RAW: [&str; 5] = ["-r", "-z", "--raw", "--no-renames", "--no-abbrev"];
 
 /// Reads the output of `diff-tree` or `diff-index` with [`RAW`].
-pub(crate) fn parse_changes(verb: &str, printed: &[u8]) -> Result<Vec<Change>, GitError> {
+pub(crate) fn parse_changes(verb: &str, printed: &[u8]) -> GitResult<Vec<Change>> {
     let odd = |field: &[u8]| GitError::Odd {
         verb: verb.to_owned(),
         answer: String::from_utf8_lossy(field).into_owned(),
@@ -80,7 +79,7 @@ pub(crate) const COUNTED: [&str; 3] = ["--numstat", "--no-ext-diff", "--no-textc
 pub(crate) fn parse_counted(
     verb: &str,
     printed: &[u8],
-) -> Result<(Vec<Change>, Vec<FileChange>), GitError> {
+) -> GitResult<(Vec<Change>, Vec<FileChange>)> {
     // The changes come first: each a record with a colon, and its path.
     let mut end = 0;
     while printed.get(end) == Some(&b':') {
@@ -92,7 +91,7 @@ pub(crate) fn parse_counted(
 }
 
 /// How many lines of each file came and went. What is not text has no lines.
-fn parse_counts(verb: &str, printed: &[u8]) -> Result<Vec<FileChange>, GitError> {
+fn parse_counts(verb: &str, printed: &[u8]) -> GitResult<Vec<FileChange>> {
     let mut changes = Vec::new();
     for record in printed.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
         let change = record.splitn(3, |byte| *byte == b'\t').collect::<Vec<_>>();

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::GitError;
+use super::{GitError, GitResult};
 use crate::untrusted::read_own;
 
 /// The longest of these files that is read: each is a path, a reason or a token.
@@ -47,7 +47,7 @@ pub(crate) fn gone(removed: io::Result<()>) -> io::Result<()> {
 
 /// Removes a folder and all in it; links are removed, not followed. Tools leave folders that may not be
 /// written, and those go too.
-pub fn remove_tree(path: &Path) -> Result<(), GitError> {
+pub fn remove_tree(path: &Path) -> GitResult<()> {
     let removed = match gone(std::fs::remove_dir_all(path)) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             open_folders(path);

@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ralph_core::Timestamp;
 
+use super::fingerprint::{self, changed_at, stamp_of};
+use super::{Git, GitResult};
 use crate::clock;
-use crate::git::fingerprint::{self, changed_at, stamp_of};
-use crate::git::{Git, GitError};
 use crate::host::host;
 use crate::project::Project;
 
@@ -39,6 +39,37 @@ pub(crate) struct Listed {
     pub(crate) value: Option<Vec<u8>>,
 }
 
+impl Listed {
+    /// One that no file says.
+    pub(crate) fn new(key: &str, value: impl AsRef<OsStr>) -> Self {
+        let value = Some(value.as_ref().as_bytes().to_vec());
+        Self { is_local: false, file: None, key: key.as_bytes().to_vec(), value }
+    }
+
+    /// An entry of a list without origins.
+    pub(crate) fn parse(entry: &[u8]) -> Self {
+        let end = entry.iter().position(|byte| *byte == b'\n');
+        Self {
+            is_local: false,
+            file: None,
+            key: entry[..end.unwrap_or(entry.len())].to_vec(),
+            value: end.map(|end| entry[end + 1..].to_vec()),
+        }
+    }
+
+    pub(crate) fn value(&self) -> &[u8] {
+        self.value.as_deref().unwrap_or(b"true")
+    }
+}
+
+/// The first part of a key, the one between the dots, and the last.
+pub(crate) fn parts(key: &[u8]) -> (&[u8], Option<&[u8]>, &[u8]) {
+    let first = key.iter().position(|byte| *byte == b'.').unwrap_or(key.len());
+    let last = key.iter().rposition(|byte| *byte == b'.').unwrap_or(key.len());
+    let middle = (first < last).then(|| &key[first + 1..last]);
+    (&key[..first], middle, key.get(last + 1..).unwrap_or_default())
+}
+
 /// All settings that count, in the order in which git reads them.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
@@ -49,8 +80,7 @@ pub(crate) struct Listing {
 impl Listing {
     /// The value of a key that counts; one without a value is true.
     pub(crate) fn value(&self, key: &str) -> Option<&[u8]> {
-        let found = self.all.iter().rfind(|one| one.key == key.as_bytes())?;
-        Some(found.value.as_deref().unwrap_or(b"true"))
+        self.all.iter().rfind(|one| one.key == key.as_bytes()).map(Listed::value)
     }
 
     /// Whether a key is set to what git takes for true.
@@ -84,11 +114,11 @@ struct Known {
 static KNOWN: Mutex<BTreeMap<PathBuf, Known>> = Mutex::new(BTreeMap::new());
 
 /// The settings that count in the worktree of a project.
-pub(crate) fn listing(project: &Project) -> Result<Arc<Listing>, GitError> {
+pub(crate) fn listing(project: &Project) -> GitResult<Arc<Listing>> {
     listing_at(project, clock::now())
 }
 
-fn listing_at(project: &Project, now: Timestamp) -> Result<Arc<Listing>, GitError> {
+fn listing_at(project: &Project, now: Timestamp) -> GitResult<Arc<Listing>> {
     let worktree = &project.worktree;
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = known().get(worktree)
@@ -107,7 +137,7 @@ fn listing_at(project: &Project, now: Timestamp) -> Result<Arc<Listing>, GitErro
     Ok(listing)
 }
 
-fn ask(worktree: &Path) -> Result<Listing, GitError> {
+fn ask(worktree: &Path) -> GitResult<Listing> {
     let asked = ["config", "--list", "-z", "--includes", "--show-scope", "--show-origin"];
     let listed = Git::listing(worktree, &asked).run()?;
     let mut fields = listed.split(|byte| *byte == 0);
@@ -116,12 +146,10 @@ fn ask(worktree: &Path) -> Result<Listing, GitError> {
         (fields.next(), fields.next(), fields.next())
     {
         let file = origin.strip_prefix(b"file:");
-        let end = entry.iter().position(|byte| *byte == b'\n');
         all.push(Listed {
             is_local: matches!(scope, b"local" | b"worktree"),
             file: file.map(|file| worktree.join(OsStr::from_bytes(file))),
-            key: entry[..end.unwrap_or(entry.len())].to_vec(),
-            value: end.map(|end| entry[end + 1..].to_vec()),
+            ..Listed::parse(entry)
         });
     }
     Ok(Listing { all, author: OnceLock::new() })

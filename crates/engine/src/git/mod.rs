@@ -5,6 +5,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `command` | the one constructor of git commands |
+//! | [`base`] | the base branch of pull requests, and where a branch starts |
 //! | `commits` | questions about commits |
 //! | `listed` | the effective settings of a worktree, remembered until their files change |
 //! | `pinned` | settings of a repository that name programs, neutralized for those commands |
@@ -15,8 +16,10 @@
 //! | `folders` | which git directory a folder names, and removing such folders |
 //! | `spelling` | paths as text, without loss |
 //! | `signing` | whether commits can be signed |
+//! | `submodules` | finds work in submodules without running what they name |
 //! | `version` | the installed git version, and the oldest supported one |
 
+pub mod base;
 mod command;
 mod commits;
 pub(crate) mod entries;
@@ -28,10 +31,11 @@ pub(crate) mod position;
 pub(crate) mod scratch;
 mod signing;
 pub(crate) mod spelling;
+pub(crate) mod submodules;
 mod version;
 
 pub(crate) use command::{ELSEWHERE, settle_inside};
-pub use command::{Git, GitError, git};
+pub use command::{Git, GitError, GitResult, git};
 pub use commits::commit_of;
 pub(crate) use commits::is_ancestor;
 pub use folders::remove_tree;

@@ -11,11 +11,12 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::git::GitError;
-use crate::git::listed::{Listing, listing};
+use super::listed::{Listed, Listing, listing, parts};
+use super::{GitError, GitResult};
 use crate::project::Project;
+use crate::sync::lock;
 
 /// The replacement for a value of the repository where the user has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +93,8 @@ const LEADS: [(&str, &str); 9] = [
 /// Whether git may run what an address says.
 const RUNS_ADDRESSES: &[u8] = b"protocol.ext.allow";
 
+type Leads = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// What a call of ralph's own adds: settings, each with its value, and variables.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pins {
@@ -101,23 +104,15 @@ pub(crate) struct Pins {
     pub(crate) is_led_away: bool,
     /// The repository says which programs are at the other end of a remote.
     names_remote_programs: bool,
-    leads: Vec<Listed>,
-}
-
-/// A setting that counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Listed {
-    is_local: bool,
-    /// In small letters but for the part between the dots.
-    key: Vec<u8>,
-    value: Vec<u8>,
+    /// Keys and values of settings that say where git goes.
+    leads: Leads,
 }
 
 #[derive(Debug, Default)]
 struct Known {
     /// For each worktree, with the settings that they were made from.
     pins: HashMap<PathBuf, (Arc<Listing>, Arc<Pins>)>,
-    leads: HashMap<PathBuf, Vec<Listed>>,
+    leads: HashMap<PathBuf, Leads>,
     /// Values that ralph itself wrote by the user's settings.
     trusted: Vec<(Vec<u8>, Vec<u8>)>,
 }
@@ -125,7 +120,7 @@ struct Known {
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
 fn known() -> MutexGuard<'static, Option<Known>> {
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&KNOWN)
 }
 
 /// Has a value of a repository's settings count: ralph writes it there by the user's own settings.
@@ -149,7 +144,7 @@ pub(crate) fn pins(folder: &Path) -> Arc<Pins> {
         return Arc::clone(pins);
     }
     let trusted = known().get_or_insert_default().trusted.clone();
-    let pins = Arc::new(made(&project, &all_of(&listing), &trusted));
+    let pins = Arc::new(made(&project, &listing.all, &trusted));
     let mut known = known();
     let known = known.get_or_insert_default();
     known.leads.entry(project.git_dir.clone()).or_insert_with(|| pins.leads.clone());
@@ -159,23 +154,23 @@ pub(crate) fn pins(folder: &Path) -> Arc<Pins> {
 
 /// Refuses to go to a remote where the repository's settings did not lead when ralph first read them: a session
 /// could have changed them since.
-pub(crate) fn check_leads(folder: &Path, remote: &str) -> Result<(), GitError> {
+pub(crate) fn check_leads(folder: &Path, remote: &str) -> GitResult<()> {
     let now = pins(folder);
     let Ok(project) = Project::find(folder) else { return Ok(()) };
     let known = known();
     let before = known.as_ref().and_then(|known| known.leads.get(&project.git_dir));
-    let matters = |one: &&Listed| {
-        let (section, middle, _) = parts(&one.key);
-        section != b"remote" || middle == remote.as_bytes()
+    let matters = |(key, _): &&(Vec<u8>, Vec<u8>)| {
+        let (section, middle, _) = parts(key);
+        section != b"remote" || middle == Some(remote.as_bytes())
     };
-    let of_remote = |all: &[Listed]| all.iter().filter(matters).cloned().collect::<Vec<_>>();
-    let Some(before) = before.map(|before| of_remote(before)) else { return Ok(()) };
+    let of_remote = |all: &Leads| all.iter().filter(matters).cloned().collect::<Leads>();
+    let Some(before) = before.map(&of_remote) else { return Ok(()) };
     let now = of_remote(&now.leads);
     if before == now {
         return Ok(());
     }
-    let differs = |of: &[Listed], in_: &[Listed]| {
-        of.iter().find(|one| !in_.contains(one)).map(|one| one.key.clone())
+    let differs = |of: &Leads, in_: &Leads| {
+        of.iter().find(|one| !in_.contains(one)).map(|(key, _)| key.clone())
     };
     let key = differs(&now, &before).or_else(|| differs(&before, &now));
     let key = String::from_utf8_lossy(&key.unwrap_or_default()).into_owned();
@@ -197,28 +192,19 @@ pub(crate) fn explain(folder: &Path, output: &str) -> Option<String> {
     })
 }
 
-fn all_of(listing: &Listing) -> Vec<Listed> {
-    let setting = |one: &crate::git::listed::Listed| Listed {
-        is_local: one.is_local,
-        key: one.key.clone(),
-        value: one.value.clone().unwrap_or_else(|| b"true".to_vec()),
-    };
-    listing.all.iter().map(setting).collect()
-}
-
 /// What the settings of a repository need beside them.
 fn made(project: &Project, all: &[Listed], trusted: &[(Vec<u8>, Vec<u8>)]) -> Pins {
     let mut pins = Pins::default();
     let is_trusted =
-        |one: &Listed| trusted.iter().any(|(key, value)| *key == one.key && *value == one.value);
+        |one: &Listed| trusted.iter().any(|(key, value)| *key == one.key && value == one.value());
     let mut lists = false;
     for one in all.iter().filter(|one| one.is_local && !is_trusted(one)) {
         let (section, middle, name) = parts(&one.key);
         if LEADS.iter().any(|(s, n)| s.as_bytes() == section && n.as_bytes() == name) {
-            pins.leads.push(one.clone());
+            pins.leads.push((one.key.clone(), one.value().to_vec()));
         }
         if one.key == b"core.worktree" {
-            let named = project.git_dir.join(OsStr::from_bytes(&one.value)).canonicalize();
+            let named = project.git_dir.join(OsStr::from_bytes(one.value())).canonicalize();
             pins.is_led_away = named.is_ok_and(|named| named != project.worktree);
         }
         let row = PROGRAMS
@@ -227,16 +213,18 @@ fn made(project: &Project, all: &[Listed], trusted: &[(Vec<u8>, Vec<u8>)]) -> Pi
         match row {
             None => {}
             // Stricter than git.
-            Some(("protocol", ..)) if one.value == b"never" => {}
+            Some(("protocol", ..)) if one.value() == b"never" => {}
             Some((_, _, List)) => lists = true,
             Some((_, _, Opt)) => pins.names_remote_programs = true,
             Some((_, _, Environment(variable))) => pins.variables.push((variable, "")),
-            Some((_, _, Failure)) if section == b"filter" => pin_filter(&mut pins, all, middle),
+            Some((_, _, Failure)) if section == b"filter" => {
+                pin_filter(&mut pins, all, middle.unwrap_or_default());
+            }
             Some((section, _, instead)) => {
                 let counts = |other: &&Listed| !other.is_local || is_trusted(other);
                 let users = |key: &[u8]| {
                     let found = all.iter().rev().filter(counts).find(|other| other.key == key);
-                    found.map(|found| found.value.clone())
+                    found.map(|found| found.value().to_vec())
                 };
                 let instead = match instead {
                     Value(value) => default_of(&one.key, value).as_bytes(),
@@ -256,7 +244,7 @@ fn made(project: &Project, all: &[Listed], trusted: &[(Vec<u8>, Vec<u8>)]) -> Pi
         pins.settings.push(("credential.helper".into(), OsString::new()));
         let users = all.iter().filter(|one| !one.is_local);
         for one in users.filter(|one| is_helper(&one.key)) {
-            pins.settings.push((bytes(&one.key), bytes(&one.value)));
+            pins.settings.push((bytes(&one.key), bytes(one.value())));
         }
     }
     pins
@@ -286,7 +274,7 @@ impl Pins {
 fn pin_filter(pins: &mut Pins, all: &[Listed], middle: &[u8]) {
     let key = |name: &str| [b"filter.", middle, b".", name.as_bytes()].concat();
     let users = |name: &str| {
-        all.iter().rev().find(|one| !one.is_local && one.key == key(name)).map(|one| &one.value[..])
+        all.iter().rev().find(|one| !one.is_local && one.key == key(name)).map(Listed::value)
     };
     let has_users = ["clean", "smudge", "process"].iter().any(|name| users(name).is_some());
     for name in ["clean", "smudge", "process"] {
@@ -310,14 +298,6 @@ fn is_helper(key: &[u8]) -> bool {
     section == b"credential" && name == b"helper"
 }
 
-/// The first, the middle and the last part of a key.
-fn parts(key: &[u8]) -> (&[u8], &[u8], &[u8]) {
-    let first = key.iter().position(|byte| *byte == b'.').unwrap_or(key.len());
-    let last = key.iter().rposition(|byte| *byte == b'.').unwrap_or(key.len());
-    let middle = if first < last { &key[first + 1..last] } else { &b""[..] };
-    (&key[..first], middle, key.get(last + 1..).unwrap_or_default())
-}
-
 fn bytes(text: &[u8]) -> OsString {
     OsString::from_vec(text.to_vec())
 }
@@ -327,7 +307,7 @@ mod tests {
     use super::*;
 
     fn listed(is_local: bool, key: &str, value: &str) -> Listed {
-        Listed { is_local, key: key.as_bytes().to_vec(), value: value.as_bytes().to_vec() }
+        Listed { is_local, ..Listed::new(key, value) }
     }
 
     fn pinned(all: &[Listed]) -> Vec<(String, String)> {

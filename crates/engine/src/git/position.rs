@@ -4,12 +4,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::git::{Git, GitError};
+use super::{Git, GitError, GitResult};
 use crate::ports::Operation;
 use crate::project::Project;
 use crate::untrusted::{LARGE, read_named};
 
-/// What is checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Position {
     /// Without `refs/heads/`; `None` for a detached HEAD.
@@ -19,14 +18,13 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// What is checked out, in words.
     pub(crate) fn branch_words(&self) -> &str {
         self.branch.as_deref().unwrap_or("a detached HEAD")
     }
 }
 
 /// Reads what is checked out in the worktree.
-pub(crate) fn position(project: &Project) -> Result<Position, GitError> {
+pub(crate) fn position(project: &Project) -> GitResult<Position> {
     let own = project.own_git_dir()?;
     match read_position(&own, &project.git_dir)? {
         Some(at) => Ok(at),
@@ -36,7 +34,7 @@ pub(crate) fn position(project: &Project) -> Result<Position, GitError> {
 
 /// The same from a git directory of a worktree and the one that it shares; `None` when the files are not
 /// enough.
-pub(crate) fn read_position(own: &Path, common: &Path) -> Result<Option<Position>, GitError> {
+pub(crate) fn read_position(own: &Path, common: &Path) -> GitResult<Option<Position>> {
     let text = read(&own.join("HEAD"))?.unwrap_or_default();
     let Some(name) = text.strip_prefix("ref:").map(str::trim) else {
         let id = object_id(text.trim());
@@ -128,7 +126,7 @@ fn resolve(common: &Path, name: &str, depth: u8) -> Result<Option<String>, Uncle
 }
 
 /// The same by git, in a worktree with this git directory.
-pub(crate) fn ask(worktree: &Path, own: &Path) -> Result<Position, GitError> {
+pub(crate) fn ask(worktree: &Path, own: &Path) -> GitResult<Position> {
     let quiet = |arguments: &[&'static str]| {
         Git::plumbing(worktree, arguments).env("GIT_DIR", own).answer()
     };
@@ -143,7 +141,7 @@ pub(crate) fn object_id(text: &str) -> Option<String> {
     right.then(|| text.to_owned())
 }
 
-fn read(path: &Path) -> Result<Option<String>, GitError> {
+fn read(path: &Path) -> GitResult<Option<String>> {
     // Git follows links here, and a session may have put anything in their place.
     match read_named(None, path, LARGE) {
         // Names of packed refs may be any bytes; those that matter here compare as they are.

@@ -4,8 +4,8 @@ use std::fs::{File, FileTimes};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::git::entries::{Change, Entry, RAW, RepoPath, index_info, parse_changes};
-use crate::git::{Git, GitError};
+use super::entries::{Change, Entry, RAW, RepoPath, index_info, parse_changes};
+use super::{Git, GitError, GitResult};
 use crate::process::{project_key, runs};
 
 /// What `git status` says of an index.
@@ -31,8 +31,7 @@ pub(crate) struct Scratch<'a> {
 }
 
 impl<'a> Scratch<'a> {
-    /// An empty index.
-    pub(crate) fn empty(worktree: &'a Path) -> Result<Self, GitError> {
+    pub(crate) fn empty(worktree: &'a Path) -> GitResult<Self> {
         let prefix = format!("{}{}-", prefix(worktree), std::process::id());
         let folder = tempfile::Builder::new().prefix(&prefix).tempdir();
         let folder =
@@ -51,7 +50,7 @@ impl<'a> Scratch<'a> {
     }
 
     /// A copy of the user's index: what git knows about unchanged files saves reading them again.
-    pub(crate) fn copy_of(worktree: &'a Path, index: &Path) -> Result<Self, GitError> {
+    pub(crate) fn copy_of(worktree: &'a Path, index: &Path) -> GitResult<Self> {
         let scratch = Self::empty(worktree)?;
         match copy_with_time(index, &scratch.path()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -62,18 +61,16 @@ impl<'a> Scratch<'a> {
         }
     }
 
-    /// Where it is.
     pub(crate) fn path(&self) -> PathBuf {
         self.index.clone()
     }
 
-    /// Git on this index.
     pub(crate) fn git<'b>(&self, arguments: &[&'b str]) -> Git<'b> {
         Git::scratch(self.worktree, &self.path(), arguments)
     }
 
     /// Whether the index and the worktree are as `head`, which is checked out. One process, which writes nothing.
-    pub(crate) fn survey(&self, head: Option<&str>) -> Result<Survey, GitError> {
+    pub(crate) fn survey(&self, head: Option<&str>) -> GitResult<Survey> {
         let Some(head) = head else { return Ok(Survey::UNKNOWN) };
         let arguments = [
             "status",
@@ -104,11 +101,7 @@ impl<'a> Scratch<'a> {
 
     /// Sets the index to exactly the commit overlaid by the worktree, and returns what could not be added.
     /// Ignored files stay out, unless the commit has them.
-    pub(crate) fn overlay(
-        &self,
-        head: Option<&str>,
-        survey: Survey,
-    ) -> Result<Vec<String>, GitError> {
+    pub(crate) fn overlay(&self, head: Option<&str>, survey: Survey) -> GitResult<Vec<String>> {
         match head {
             Some(head) if survey.staged => self.reset_to(head)?,
             Some(_) => {}
@@ -137,7 +130,7 @@ impl<'a> Scratch<'a> {
     }
 
     /// Makes the index what a commit has.
-    pub(crate) fn reset_to(&self, commit: &str) -> Result<(), GitError> {
+    pub(crate) fn reset_to(&self, commit: &str) -> GitResult<()> {
         // Mostly nothing is staged, and asking is far cheaper than reading every tree. Unlike a
         // plain read, a reset keeps what is known about files that are as committed, and which
         // paths a sparse checkout leaves out.
@@ -161,13 +154,11 @@ impl<'a> Scratch<'a> {
         reset()
     }
 
-    /// The tree of this index.
-    pub(crate) fn write_tree(&self) -> Result<String, GitError> {
+    pub(crate) fn write_tree(&self) -> GitResult<String> {
         self.git(&["write-tree"]).line()
     }
 
-    /// How this index differs from a tree.
-    pub(crate) fn changes_from(&self, tree: &str) -> Result<Vec<Change>, GitError> {
+    pub(crate) fn changes_from(&self, tree: &str) -> GitResult<Vec<Change>> {
         let mut arguments = vec!["diff-index", "--cached"];
         arguments.extend(RAW);
         arguments.extend([tree, "--"]);
@@ -179,7 +170,7 @@ impl<'a> Scratch<'a> {
         &self,
         like: &str,
         wanted: impl Iterator<Item = (&'b RepoPath, Option<&'b Entry>)> + Clone,
-    ) -> Result<(), GitError> {
+    ) -> GitResult<()> {
         let lines = index_info(like, wanted);
         if !lines.is_empty() {
             self.git(&["update-index", "-z", "--index-info"]).input(&lines).run()?;

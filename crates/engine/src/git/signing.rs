@@ -7,10 +7,9 @@ use std::time::Duration;
 use ralph_core::agent::ProcessEnd;
 use ralph_core::text::printable_line;
 
-use crate::git::{Git, GitError, git};
+use super::{Git, GitError, GitResult, git};
 use crate::process::{Captured, Stop, capture};
 
-/// Which key signs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signing {
     Off,
@@ -25,7 +24,7 @@ pub fn signing(
     key: &str,
     environment: &[(OsString, OsString)],
     patience: Duration,
-) -> Result<Signing, GitError> {
+) -> GitResult<Signing> {
     let asked = git(folder, &["config", "--type=bool", "--get", "commit.gpgsign"]);
     let on = match asked {
         Ok(answer) => answer == "true",
@@ -37,7 +36,7 @@ pub fn signing(
     }
     let objects = tempfile::tempdir()
         .map_err(|source| GitError::File { path: std::env::temp_dir(), source })?;
-    let call = |arguments: &[&str], input: &'static [u8]| -> Result<Captured, GitError> {
+    let call = |arguments: &[&str], input: &'static [u8]| -> GitResult<Captured> {
         let call = Git::new(folder, arguments).input(input).as_ralph();
         let call = call.env("GIT_OBJECT_DIRECTORY", objects.path());
         Ok(capture(&call.spec(environment)?, patience, Stop::never()))

@@ -2,7 +2,6 @@
 //! that is valid text stays as it is; any other is quoted, with its odd bytes in octal, as git prints it. So two
 //! paths never have the same text, and the text can be turned back into the path.
 
-/// A path as text.
 pub(crate) fn spelled(path: &[u8]) -> String {
     match std::str::from_utf8(path) {
         Ok(text) if !text.starts_with('"') => return text.to_owned(),

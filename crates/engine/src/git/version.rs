@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::git::{GitError, git};
+use super::{GitError, GitResult, git};
 use crate::ports::Version;
 
 /// The oldest git that will do. `merge-tree --write-tree` came with 2.38, by which work is put on top of what
@@ -12,7 +12,7 @@ use crate::ports::Version;
 pub const FLOOR: Version = Version { major: 2, minor: 38 };
 
 /// Git's version text, and its numbers where it has them.
-pub fn version() -> Result<(String, Option<Version>), GitError> {
+pub fn version() -> GitResult<(String, Option<Version>)> {
     let text = git(Path::new("/"), &["--version"])?;
     let output = text.trim().strip_prefix("git version ").unwrap_or(&text).trim().to_owned();
     let found = numbers(&output);
@@ -20,7 +20,7 @@ pub fn version() -> Result<(String, Option<Version>), GitError> {
 }
 
 /// Refuses a git that is too old. An unknown version is accepted.
-pub fn check_version() -> Result<(), GitError> {
+pub fn check_version() -> GitResult<()> {
     match version()? {
         (found, Some(number)) if number < FLOOR => Err(GitError::TooOld { found, floor: FLOOR }),
         _ => Ok(()),

@@ -59,6 +59,9 @@ pub enum GitError {
     TooOld { found: String, floor: Version },
 }
 
+/// What version control answers.
+pub type GitResult<T> = Result<T, GitError>;
+
 fn named(commit: &Option<String>) -> &str {
     commit.as_deref().map_or("no commit", |id| id.get(..12).unwrap_or(id))
 }

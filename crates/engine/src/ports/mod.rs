@@ -12,7 +12,7 @@ mod worktree_refusal;
 
 pub use clock::{Clock, SystemClock};
 pub use forge::{ForgeError, Link, ManualSteps, Published, PullRequest, Survey};
-pub use git_error::{GitError, Operation, Version};
+pub use git_error::{GitError, GitResult, Operation, Version};
 pub use jail::{Bind, HookEnd, HookSandbox, Jail, USER_OF_ROOT};
 pub use programs::{Program, Programs, Ran};
 pub use store::{

@@ -11,7 +11,7 @@ use ralph_core::records::FileChange;
 use ralph_core::run::WorkPlace;
 use ralph_core::{TaskId, Timestamp};
 
-use super::git_error::GitError;
+use super::git_error::GitResult;
 use super::jail::Bind;
 
 /// What work is compared with.
@@ -178,11 +178,7 @@ pub trait Vcs: Send + Sync {
     /// Inspects the worktree before the first session and saves uncommitted work. A run that continues another
     /// one reuses what *that* run found at its start, so that the agent's unfinished work is not mistaken for
     /// the user's. `resumes` is that run and the last commit that it accepted.
-    fn begin(
-        &self,
-        run: &RunId,
-        resumes: Option<(&RunId, Option<&str>)>,
-    ) -> Result<RunBase, GitError>;
+    fn begin(&self, run: &RunId, resumes: Option<(&RunId, Option<&str>)>) -> GitResult<RunBase>;
 
     /// Nothing that sessions commit here is on the branch before it is accepted.
     fn lands_when_accepted(&self) -> bool {
@@ -192,7 +188,7 @@ pub trait Vcs: Send + Sync {
     /// Writes the tree to judge: the commit that is checked out, overlaid by the worktree, without
     /// ignored files. Paths that were dirty before the run stay as committed unless a session
     /// changed them. Index and worktree are only read.
-    fn candidate(&self, base: &RunBase) -> Result<Candidate, GitError>;
+    fn candidate(&self, base: &RunBase) -> GitResult<Candidate>;
 
     /// Commits what the candidate has beyond its head, if anything, and returns the commit. The
     /// branch must be where the candidate found it. Only the committed paths change in the index.
@@ -202,31 +198,27 @@ pub trait Vcs: Send + Sync {
         candidate: &Candidate,
         subject: &str,
         body: &str,
-    ) -> Result<Option<String>, GitError>;
+    ) -> GitResult<Option<String>>;
 
     /// Moves the branch to what sessions committed in a git directory of their own, if they did, where the
     /// loop commits nothing itself. Returns the commit.
-    fn land(&self, _base: &RunBase, _candidate: &Candidate) -> Result<Option<String>, GitError> {
+    fn land(&self, _base: &RunBase, _candidate: &Candidate) -> GitResult<Option<String>> {
         Ok(None)
     }
 
     /// The commits between two commits, by first parents and oldest first: each id and its subject.
-    fn listed_commits(
-        &self,
-        _from: Option<&str>,
-        _to: &str,
-    ) -> Result<Vec<(String, String)>, GitError> {
+    fn listed_commits(&self, _from: Option<&str>, _to: &str) -> GitResult<Vec<(String, String)>> {
         Ok(vec![])
     }
 
     /// Where the work of a commit is, as seen from what is checked out.
-    fn work_place(&self, _commit: &str) -> Result<WorkPlace, GitError> {
+    fn work_place(&self, _commit: &str) -> GitResult<WorkPlace> {
         Ok(WorkPlace::Here)
     }
 
     /// Keeps the branch from moving until the next commit of ralph's, or until it is released. `false` where it
     /// moved this very moment.
-    fn hold(&self) -> Result<bool, GitError> {
+    fn hold(&self) -> GitResult<bool> {
         Ok(true)
     }
 
@@ -235,7 +227,7 @@ pub trait Vcs: Send + Sync {
 
     /// A session has ended: if the branch belongs to ralph, the session's commits are on that branch from now
     /// on.
-    fn import_commits(&self) -> Result<(), GitError> {
+    fn import_commits(&self) -> GitResult<()> {
         Ok(())
     }
 
@@ -245,36 +237,27 @@ pub trait Vcs: Send + Sync {
     }
 
     /// The commit that is checked out. Cheap enough to be asked at any time.
-    fn head(&self) -> Result<Option<String>, GitError>;
+    fn head(&self) -> GitResult<Option<String>>;
 
     /// Prepares the worktree for a session of `owner`. Work of another task leaves it, work of the owner that
     /// had to leave comes back, and everything else that is uncommitted is the user's from now on. Without an
     /// owner, who is known only after the session, nothing moves: see [`Vcs::keep_only`].
-    fn open(
-        &self,
-        _run: &RunId,
-        base: &RunBase,
-        _owner: Option<&TaskId>,
-    ) -> Result<Opened, GitError> {
+    fn open(&self, _run: &RunId, base: &RunBase, _owner: Option<&TaskId>) -> GitResult<Opened> {
         Ok(Opened::unchanged(base))
     }
 
     /// The session was about these tasks: unchanged work of any other task leaves the worktree.
-    fn keep_only(
-        &self,
-        _base: &RunBase,
-        _tasks: &[TaskId],
-    ) -> Result<Option<SetAsideWork>, GitError> {
+    fn keep_only(&self, _base: &RunBase, _tasks: &[TaskId]) -> GitResult<Option<SetAsideWork>> {
         Ok(None)
     }
 
     /// The links that the second tree has beyond the first, and that lead out of the worktree.
-    fn links_out(&self, _from_tree: &str, _to_tree: &str) -> Result<Vec<String>, GitError> {
+    fn links_out(&self, _from_tree: &str, _to_tree: &str) -> GitResult<Vec<String>> {
         Ok(vec![])
     }
 
     /// What of the changes between two trees no commit may hold.
-    fn forbidden(&self, _from_tree: &str, _to_tree: &str) -> Result<Vec<Forbidden>, GitError> {
+    fn forbidden(&self, _from_tree: &str, _to_tree: &str) -> GitResult<Vec<Forbidden>> {
         Ok(vec![])
     }
 
@@ -282,7 +265,7 @@ pub trait Vcs: Send + Sync {
     fn session_lives(&self, _alive: bool) {}
 
     /// The task whose session was running when the last run in this worktree was killed.
-    fn interrupted(&self) -> Result<Option<TaskId>, GitError> {
+    fn interrupted(&self) -> GitResult<Option<TaskId>> {
         Ok(None)
     }
 
@@ -294,93 +277,80 @@ pub trait Vcs: Send + Sync {
         candidate: &Candidate,
         task: &TaskId,
         attempt: u32,
-    ) -> Result<Option<Saved>, GitError>;
+    ) -> GitResult<Option<Saved>>;
 
     /// No unfinished work of these tasks is in the worktree any more, nor any that would come back with them.
-    fn close(&self, _tasks: &[TaskId]) -> Result<(), GitError> {
+    fn close(&self, _tasks: &[TaskId]) -> GitResult<()> {
         Ok(())
     }
 
     /// A tree with these paths as another tree has them.
-    fn with_paths(&self, tree: &str, _from: &str, _paths: &[String]) -> Result<String, GitError> {
+    fn with_paths(&self, tree: &str, _from: &str, _paths: &[String]) -> GitResult<String> {
         Ok(tree.to_owned())
     }
 
     /// These paths are the user's, as `tree` has them, and not the session's.
-    fn disown(&self, base: &RunBase, _tree: &str, _paths: &[String]) -> Result<RunBase, GitError> {
+    fn disown(&self, base: &RunBase, _tree: &str, _paths: &[String]) -> GitResult<RunBase> {
         Ok(base.clone())
     }
 
     /// A tree with the changes between two commits applied: the accepted tree follows the user's commits.
-    fn carried(
-        &self,
-        tree: &str,
-        _from: Option<&str>,
-        _to: Option<&str>,
-    ) -> Result<String, GitError> {
+    fn carried(&self, tree: &str, _from: Option<&str>, _to: Option<&str>) -> GitResult<String> {
         Ok(tree.to_owned())
     }
 
     /// Removes the changes of the candidate from the worktree and returns the paths; a path that was dirty
     /// before the run gets back its content of then. A path whose content is no longer the candidate's stays:
     /// someone is working on it. Save the work first.
-    fn put_back(&self, base: &RunBase, candidate: &Candidate) -> Result<Vec<PathBuf>, GitError>;
+    fn put_back(&self, base: &RunBase, candidate: &Candidate) -> GitResult<Vec<PathBuf>>;
 
     /// The names of what differs between two trees.
-    fn changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError>;
+    fn changes(&self, from_tree: &str, to_tree: &str) -> GitResult<Vec<String>>;
 
     /// How two trees differ, as a patch; at most so many bytes of it, and whole lines.
-    fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> Result<String, GitError>;
+    fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> GitResult<String>;
 
     /// The same with how many lines came and went, in the same order.
-    fn counted_changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<FileChange>, GitError>;
+    fn counted_changes(&self, from_tree: &str, to_tree: &str) -> GitResult<Vec<FileChange>>;
 
     /// What a file of a tree holds; `None` when there is none.
-    fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError>;
+    fn file(&self, tree: &str, path: &str) -> GitResult<Option<Vec<u8>>>;
 
     /// The names of all files of a tree.
-    fn files(&self, _tree: &str) -> Result<Vec<String>, GitError> {
+    fn files(&self, _tree: &str) -> GitResult<Vec<String>> {
         Ok(vec![])
     }
 
     /// Writes the files of the candidate into a new folder, and copies those ignored files of the
     /// worktree into it that fit `include`, the patterns of a `.worktreeinclude`.
-    fn checkout(&self, candidate: &Candidate, include: &str) -> Result<Checkout, GitError>;
+    fn checkout(&self, candidate: &Candidate, include: &str) -> GitResult<Checkout>;
 
     /// Those ignored files that [`Vcs::checkout`] would copy for `include`, each with its content as a
     /// number.
-    fn included(&self, _include: &str) -> Result<Vec<(String, u64)>, GitError> {
+    fn included(&self, _include: &str) -> GitResult<Vec<(String, u64)>> {
         Ok(vec![])
     }
 
     /// Submodules with work in them, which no commit of this repository can hold.
-    fn submodules_with_work(&self) -> Result<Vec<String>, GitError> {
+    fn submodules_with_work(&self) -> GitResult<Vec<String>> {
         Ok(vec![])
     }
 
     /// The worktree must be on the branch that the run works on.
-    fn check_branch(&self, _base: &RunBase) -> Result<(), GitError> {
+    fn check_branch(&self, _base: &RunBase) -> GitResult<()> {
         Ok(())
     }
-
-    /// The commits that `to` has and `from` has not, oldest first.
-    fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError>;
 
     /// Removes a path from the commits on `branch` since the commit `began`, and from the index: it is as it
     /// was before. Commits that others have stay. If commits had to be recreated, the old ones are saved, and
     /// their ref is returned.
-    fn keep_out(
-        &self,
-        _path: &str,
-        _branch: &str,
-        _began: &str,
-    ) -> Result<Option<Saved>, GitError> {
+    fn keep_out(&self, _path: &str, _branch: &str, _began: &str) -> GitResult<Option<Saved>> {
         Ok(None)
     }
 
     /// Removes the locks that dead programs left since then. A lock that may belong to someone else stays, and
     /// is named when it is in the way.
-    fn remove_dead_locks(&self, _since: Timestamp) -> Result<(), GitError> {
+    fn remove_dead_locks(&self, _since: Timestamp) -> GitResult<()> {
         Ok(())
     }
 
@@ -390,20 +360,20 @@ pub trait Vcs: Send + Sync {
         &self,
         _keep: &KeepSaves,
         _ending: &mut dyn FnMut(&TaskId) -> Ending,
-    ) -> Result<usize, GitError> {
+    ) -> GitResult<usize> {
         Ok(0)
     }
 
     /// What a sandbox has to show so that git works in it: nothing where sessions work on the real directory.
     /// Otherwise a git directory of their own: the same one for all until its work is accepted or given up.
-    fn shown(&self) -> Result<SandboxMounts, GitError> {
+    fn shown(&self) -> GitResult<SandboxMounts> {
         Ok(SandboxMounts::default())
     }
 
     /// The same for gates and verifiers: a git directory of their own, with your settings and none that a
     /// session left. `head` is the commit that its branch is on, where that is not the user's. What is
     /// written there is thrown away.
-    fn shown_to_judges(&self, _head: Option<&str>) -> Result<SandboxMounts, GitError> {
+    fn shown_to_judges(&self, _head: Option<&str>) -> GitResult<SandboxMounts> {
         Ok(SandboxMounts::default())
     }
 

@@ -28,7 +28,6 @@ pub(super) struct PrePush {
     pub(super) is_users: bool,
 }
 
-/// What a push is about to do.
 pub(super) struct Update<'a> {
     pub(super) remote: &'a str,
     pub(super) url: &'a str,

@@ -12,15 +12,14 @@ use ralph_core::text::printable_line;
 use ralph_core::time::duration;
 use tokio::sync::watch;
 
+use super::pre_push::{PrePush, RunHook, Update};
 use crate::git::pinned::check_leads;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, GitResult};
 use crate::process::{Captured, Stop, capture};
-use crate::publishing::pre_push::{PrePush, RunHook, Update};
 
 /// How long a git call without a network may take.
 const MOMENT: Duration = Duration::from_secs(30);
 
-/// A branch, and where it goes.
 #[derive(Clone, Copy)]
 pub struct Push<'a> {
     pub folder: &'a Path,
@@ -36,7 +35,6 @@ pub struct Push<'a> {
     pub sandboxed: &'a RunHook<'a>,
 }
 
-/// The result of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
     New,
@@ -205,7 +203,7 @@ impl Push<'_> {
         arguments: &[&str],
         limit: Duration,
         stop: &watch::Receiver<Stop>,
-    ) -> Result<Captured, GitError> {
+    ) -> GitResult<Captured> {
         // Ssh asks by this program where it would ask on the terminal, and has no for an answer.
         let git = Git::plumbing(self.folder, arguments)
             .env("SSH_ASKPASS_REQUIRE", "force")
@@ -236,7 +234,6 @@ impl Push<'_> {
     }
 }
 
-/// What git printed as one line.
 fn line(printed: &[u8]) -> String {
     String::from_utf8_lossy(printed).trim_end_matches('\n').to_owned()
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 use ralph_core::forge::Relation;
 use tokio::sync::watch;
 
+use super::push::{Push, PushError};
 use crate::git::pinned::check_leads;
 use crate::git::position::object_id;
-use crate::git::{GitError, commit_of, is_ancestor};
+use crate::git::{GitResult, commit_of, is_ancestor};
 use crate::process::Stop;
-use crate::publishing::push::{Push, PushError};
 
 impl Push<'_> {
     /// The commits of these branches at the remote, in their order; `None` for one that it does not have.
@@ -63,7 +63,7 @@ impl Push<'_> {
 }
 
 /// How one of your commits relates to another one.
-pub fn relation(folder: &Path, ours: &str, other: &str) -> Result<Relation, GitError> {
+pub fn relation(folder: &Path, ours: &str, other: &str) -> GitResult<Relation> {
     if object_id(other).is_none() || commit_of(folder, other)?.is_none() {
         return Ok(Relation::Unknown);
     }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::directory::{LOOK, OBJECTS, PRIVATE, SessionGitDir, private_folder};
 use super::owners::copy_index;
-use super::settings::{self, Setting};
+use super::settings;
 use crate::git::entries::os_path;
-use crate::git::listed::{Listing, listing, standard_file, written_path};
+use crate::git::listed::{Listed, Listing, listing, standard_file, written_path};
 use crate::git::scratch::copy_with_time;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, GitResult};
 use crate::untrusted::{DOCUMENT, LARGE, SMALL, read_named, read_own};
 
 /// The user's list of ignored files, and of attributes, as they are named in the directories.
@@ -24,17 +24,11 @@ const ALTERNATES: &str = "objects/info/alternates";
 
 impl SessionGitDir {
     /// Fills `git` and `look`, with `head` checked out.
-    pub(super) fn build(
-        &self,
-        git: &Path,
-        look: &Path,
-        head: Option<&str>,
-    ) -> Result<(), GitError> {
+    pub(super) fn build(&self, git: &Path, look: &Path, head: Option<&str>) -> GitResult<()> {
         let listing = listing(&self.project)?;
-        let active = settings::active_settings(&listing);
         let lists = self.lists(&listing);
         let more = self.own_settings(&listing, &lists);
-        let config = settings::text_of(&active, &more);
+        let config = settings::text_of(&listing.all, &more);
         let made = || -> io::Result<()> {
             for directory in [git, look] {
                 private_folder(directory)?;
@@ -55,7 +49,7 @@ impl SessionGitDir {
 
     /// Fills the directory of a gate or a verifier: the settings that ours was made with, the user's refs and
     /// hooks, and the index of the last look, or the user's where no session was running.
-    pub(super) fn build_for_judges(&self, to: &Path, head: Option<&str>) -> Result<(), GitError> {
+    pub(super) fn build_for_judges(&self, to: &Path, head: Option<&str>) -> GitResult<()> {
         let look = self.folder.join(LOOK);
         let inside = self.own.strip_prefix(&self.common).unwrap_or(Path::new(""));
         let made = || -> io::Result<()> {
@@ -113,16 +107,15 @@ impl SessionGitDir {
         &self,
         listing: &Listing,
         lists: &[(&'static str, &'static str, Vec<u8>)],
-    ) -> Vec<Setting> {
-        let mut more =
-            vec![Setting::new("gc.auto", "0"), Setting::new("maintenance.auto", "false")];
+    ) -> Vec<Listed> {
+        let mut more = vec![Listed::new("gc.auto", "0"), Listed::new("maintenance.auto", "false")];
         // Without an identity, git itself says so in sessions.
         if let Some((name, email)) = listing.author(&self.project.worktree) {
-            more.push(Setting::new("user.name", name));
-            more.push(Setting::new("user.email", email));
+            more.push(Listed::new("user.name", name));
+            more.push(Listed::new("user.email", email));
         }
         for (key, name, _) in lists {
-            more.push(Setting::new(key, self.common.join(name)));
+            more.push(Listed::new(key, self.common.join(name)));
         }
         more
     }
@@ -240,7 +233,7 @@ impl SessionGitDir {
     }
 
     /// Our own directory finds what a session committed, or does not.
-    pub(super) fn set_seeing(&self, look: &Path, seeing: bool) -> Result<(), GitError> {
+    pub(super) fn set_seeing(&self, look: &Path, seeing: bool) -> GitResult<()> {
         let mut lines = self.alternate_lines();
         if seeing {
             lines.extend(format!("{PRIVATE}/objects\n").into_bytes());

@@ -18,14 +18,14 @@ use std::sync::{Arc, Mutex};
 use ralph_core::stable_hash::stable_hash;
 use serde::{Deserialize, Serialize};
 
-use super::inspect::Inspection;
+use super::inspect::{Inspection, InspectionRequest};
 use super::settings;
 use super::visible_objects::VisibleObjects;
-use crate::git::GitError;
 use crate::git::fingerprint::Fingerprint;
 use crate::git::listed::{Listing, listing};
 use crate::git::position::Position;
 use crate::git::remove_tree;
+use crate::git::{GitError, GitResult};
 use crate::ports::{Bind, SandboxMounts};
 use crate::project::{Project, write_privately};
 use crate::sync::lock;
@@ -34,7 +34,7 @@ use crate::untrusted::{SMALL, read_own};
 /// Where the real objects are in a sandbox.
 pub(crate) const OBJECTS: &str = "/run/ralph/objects";
 /// Where the session's git directory is while we look at it.
-pub(crate) const PRIVATE: &str = "/run/ralph/private";
+pub(super) const PRIVATE: &str = "/run/ralph/private";
 /// Folders of ralph's within the sandbox folder of a worktree.
 const GIT: &str = "git";
 pub(super) const LOOK: &str = "look";
@@ -104,8 +104,7 @@ pub(crate) struct Inspected {
 }
 
 impl SessionGitDir {
-    /// That of the worktree of a project.
-    pub fn of(project: &Project) -> Result<Self, GitError> {
+    pub fn of(project: &Project) -> GitResult<Self> {
         let real = |path: PathBuf| {
             path.canonicalize().map_err(|source| GitError::File { path: path.clone(), source })
         };
@@ -184,7 +183,7 @@ impl SessionGitDir {
     }
 
     /// Makes it from what is checked out, unless there is one.
-    pub(crate) fn ensure(&self, at: &Position) -> Result<(), GitError> {
+    pub(crate) fn ensure(&self, at: &Position) -> GitResult<()> {
         let shared = self.shared();
         let _held = lock(&shared.turn);
         if self.is_there() {
@@ -200,14 +199,13 @@ impl SessionGitDir {
         std::fs::rename(&new, &self.folder).map_err(failed)
     }
 
-    /// A session is about to get it.
-    pub(crate) fn mark_issued(&self) -> Result<(), GitError> {
+    pub(crate) fn mark_issued(&self) -> GitResult<()> {
         let path = self.folder.join(ISSUED);
         std::fs::write(&path, "").map_err(|source| GitError::File { path, source })
     }
 
     /// Removes it: what was in it is in the real repository now.
-    pub fn remove(&self) -> Result<(), GitError> {
+    pub fn remove(&self) -> GitResult<()> {
         let shared = self.shared();
         let _held = lock(&shared.turn);
         let old = self.beside("old");
@@ -219,7 +217,7 @@ impl SessionGitDir {
     }
 
     /// Moves it aside, with all its content, and returns its new path.
-    pub(crate) fn set_aside(&self) -> Result<PathBuf, GitError> {
+    pub(crate) fn set_aside(&self) -> GitResult<PathBuf> {
         let aside = (1..).map(|n| self.beside_as(&format!("{REFUSED}{n}")));
         let aside = aside.into_iter().find(|path| path.symlink_metadata().is_err());
         let aside = aside.unwrap_or_else(|| self.beside("refused"));
@@ -229,7 +227,7 @@ impl SessionGitDir {
     }
 
     /// Remembers the ref that keeps the directory's base commit, and returns the one of the run before.
-    pub(crate) fn note_base(&self, name: &str) -> Result<Option<String>, GitError> {
+    pub(crate) fn note_base(&self, name: &str) -> GitResult<Option<String>> {
         let path = self.beside_as(BASE);
         let before = noted_base(&path);
         let folder = self.folder.parent().unwrap_or(&self.folder);
@@ -245,7 +243,7 @@ impl SessionGitDir {
     }
 
     /// Removes all that is there of it, whole or half, and the note of its ref.
-    pub(crate) fn clear(&self) -> Result<(), GitError> {
+    pub(crate) fn clear(&self) -> GitResult<()> {
         let shared = self.shared();
         let _held = lock(&shared.turn);
         self.sweep()?;
@@ -259,7 +257,7 @@ impl SessionGitDir {
     }
 
     /// Removes what killed runs left half made or half removed.
-    fn sweep(&self) -> Result<(), GitError> {
+    fn sweep(&self) -> GitResult<()> {
         let Some(all) = self.folder.parent() else { return Ok(()) };
         for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -282,7 +280,7 @@ impl SessionGitDir {
     }
 
     /// What a sandbox needs in which a session, or anything that it wrote, uses git.
-    fn binds(&self, head: Option<&str>) -> Result<Vec<Bind>, GitError> {
+    fn binds(&self, head: Option<&str>) -> GitResult<Vec<Bind>> {
         self.with_seen(Bind::writable(self.folder.join(GIT)).at(&self.common), head)
     }
 
@@ -297,7 +295,7 @@ impl SessionGitDir {
     }
 
     /// A directory with the objects that are shown. `head`: among them what this commit needs.
-    fn with_seen(&self, directory: Bind, head: Option<&str>) -> Result<Vec<Bind>, GitError> {
+    fn with_seen(&self, directory: Bind, head: Option<&str>) -> GitResult<Vec<Bind>> {
         let mut seen = lock(&self.seen);
         let seen = seen.get_or_insert_with(|| {
             let prefix = self.seen_prefix();
@@ -316,7 +314,7 @@ impl SessionGitDir {
 
     /// What a sandbox needs in which the loop's own git looks at files. `seeing`: also at what a session
     /// committed.
-    pub(crate) fn inspection_binds(&self, seeing: bool) -> Result<Vec<Bind>, GitError> {
+    pub(crate) fn inspection_binds(&self, seeing: bool) -> GitResult<Vec<Bind>> {
         let look = self.folder.join(LOOK);
         self.set_seeing(&look, seeing)?;
         let mut binds = self.with_objects(Bind::writable(look).at(&self.common));
@@ -361,13 +359,13 @@ impl SessionGitDir {
     }
 
     /// Files in the worktree by which a session could have programs run outside: it may only read them.
-    pub fn protected_files(&self) -> Result<Vec<PathBuf>, GitError> {
+    pub fn protected_files(&self) -> GitResult<Vec<PathBuf>> {
         let listing = listing(&self.project)?;
         Ok(settings::deciding_files(&listing, &self.project.worktree, &self.common))
     }
 
     /// All that a session needs which begins at a commit. From now on only an inspection knows what is in it.
-    pub(crate) fn issued(&self, head: Option<&str>) -> Result<SandboxMounts, GitError> {
+    pub(crate) fn issued(&self, head: Option<&str>) -> GitResult<SandboxMounts> {
         lock(&self.shared().inspected).take();
         Ok(SandboxMounts {
             binds: self.binds(head)?,
@@ -379,7 +377,7 @@ impl SessionGitDir {
 
     /// All that a gate or a verifier needs: a directory as the user's is, made for it alone, with the files as
     /// they were last looked at staged. `head`: its branch is on this commit.
-    pub(crate) fn for_judges(&self, head: Option<&str>) -> Result<SandboxMounts, GitError> {
+    pub(crate) fn for_judges(&self, head: Option<&str>) -> GitResult<SandboxMounts> {
         let shared = self.shared();
         let _held = lock(&shared.turn);
         let made = tempfile::Builder::new().prefix(JUDGE).tempdir_in(&self.folder);
@@ -398,25 +396,32 @@ impl SessionGitDir {
         Bind::readable(self.folder.join(LOOK).join("config")).at(self.common.join("config"))
     }
 
-    /// The index that our own looks write, where it is in a sandbox.
-    pub(crate) fn inspection_index(&self) -> PathBuf {
-        self.own.join("index")
+    /// What an inspection is asked, by paths in its sandbox. `seeing`: also what a session committed.
+    pub(crate) fn request(
+        &self,
+        head: Option<String>,
+        head_tree: String,
+        seeing: bool,
+        sparse: bool,
+    ) -> InspectionRequest {
+        let inside = self.own.strip_prefix(&self.common).unwrap_or(Path::new(""));
+        let private = Path::new(PRIVATE);
+        InspectionRequest {
+            worktree: self.project.worktree.clone(),
+            index: self.own.join("index"),
+            head,
+            head_tree,
+            git_dir: seeing.then(|| (private.to_owned(), private.join(inside))),
+            known: self.common.join(KNOWN),
+            pack: self.common.join(PACK),
+            sparse,
+        }
     }
 
     /// Writes down for a look what the user's refs lead to.
-    pub(crate) fn note_known(&self, ids: &[u8]) -> Result<(), GitError> {
+    pub(crate) fn note_known(&self, ids: &[u8]) -> GitResult<()> {
         let path = self.folder.join(LOOK).join(KNOWN);
         std::fs::write(&path, ids).map_err(|source| GitError::File { path, source })
-    }
-
-    /// Where that is in a sandbox.
-    pub(crate) fn known_in_inspection(&self) -> PathBuf {
-        self.common.join(KNOWN)
-    }
-
-    /// How the pack begins that an inspection leaves, where it is in a sandbox.
-    pub(crate) fn pack_in_inspection(&self) -> PathBuf {
-        self.common.join(PACK)
     }
 
     /// That pack, outside.
@@ -427,12 +432,6 @@ impl SessionGitDir {
     /// The real directory that all worktrees share, which is where ours is in a sandbox.
     pub(crate) fn common(&self) -> &Path {
         &self.common
-    }
-
-    /// The session's directory of this worktree alone, where it is while we look.
-    pub(crate) fn own_in_inspection(&self) -> PathBuf {
-        let inside = self.own.strip_prefix(&self.common).unwrap_or(Path::new(""));
-        Path::new(PRIVATE).join(inside)
     }
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock;
 use crate::git::position::{Position, ask, object_id, read_position};
 use crate::git::scratch::{Scratch, Survey, copy_with_time};
-use crate::git::{Git, GitError, settle_inside};
+use crate::git::{Git, GitError, GitResult, settle_inside};
 
 /// The name of the command that makes a look.
 pub const COMMAND: &str = "__look";
@@ -26,7 +26,6 @@ const MOST_OTHERS: usize = 256;
 /// The most files of a session's directory that are read.
 const MOST_FILES: u32 = 2_000_000;
 
-/// What to read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct InspectionRequest {
     pub worktree: PathBuf,
@@ -46,7 +45,6 @@ pub struct InspectionRequest {
     pub sparse: bool,
 }
 
-/// What was found.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Inspection {
     /// The session's base commit, overlaid by its files.
@@ -74,13 +72,12 @@ pub struct Packed {
 }
 
 /// Looks, in a sandbox: what the settings of the worktree name may run.
-pub fn inspect_inside(asked: &InspectionRequest) -> Result<Inspection, GitError> {
+pub fn inspect_inside(asked: &InspectionRequest) -> GitResult<Inspection> {
     settle_inside();
     inspect(asked)
 }
 
-/// Looks.
-pub fn inspect(asked: &InspectionRequest) -> Result<Inspection, GitError> {
+pub fn inspect(asked: &InspectionRequest) -> GitResult<Inspection> {
     let began = clock::now();
     let user = || Position { branch: None, head: asked.head.clone() };
     let (at, refused) = match &asked.git_dir {
@@ -129,7 +126,7 @@ fn pack<'a>(
     asked: &InspectionRequest,
     tree: &str,
     commits: impl Iterator<Item = &'a String>,
-) -> Result<Packed, GitError> {
+) -> GitResult<Packed> {
     let git = |arguments: &[&'static str]| Git::plumbing(&asked.worktree, arguments);
     let mut call = git(&["commit-tree"]).arg(tree);
     for id in commits {
@@ -156,7 +153,7 @@ fn others_in(
     asked: &InspectionRequest,
     common: &Path,
     head: Option<&String>,
-) -> Result<Vec<String>, GitError> {
+) -> GitResult<Vec<String>> {
     let known = std::fs::read_to_string(&asked.known).unwrap_or_default();
     let known: HashSet<&str> = known.lines().collect();
     let mut found = BTreeSet::new();

@@ -22,6 +22,6 @@ mod settings;
 mod visible_objects;
 
 pub use directory::SessionGitDir;
-pub(crate) use directory::{BASE, Inspected, PRIVATE, REFUSED, name_of, noted_base, sandboxes};
+pub(crate) use directory::{BASE, Inspected, REFUSED, name_of, noted_base, sandboxes};
 pub use sandbox::GitSandbox;
 pub use settings::shared_settings;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ralph_core::agent::ProcessEnd;
 
 use super::SessionGitDir;
-use crate::git::GitError;
+use crate::git::{GitError, GitResult};
 use crate::host::host;
 use crate::ports::{Bind, Jail};
 use crate::process::{CommandSpec, Stop, capture};
@@ -33,13 +33,11 @@ pub struct GitSandbox {
 }
 
 impl GitSandbox {
-    /// Sandboxes of this kind.
     pub fn new(jail: Arc<dyn Jail>, environment: Vec<(OsString, OsString)>) -> Self {
         Self { jail, environment, patience: PATIENCE }
     }
 }
 
-/// The environment of programs in a sandbox.
 pub(crate) fn inside(sandbox: &GitSandbox) -> Vec<(OsString, OsString)> {
     // What looks at a session's work must not be a program that the session wrote.
     let path =
@@ -67,7 +65,7 @@ pub(crate) fn run(
     sandbox: &GitSandbox,
     spec: &CommandSpec,
     binds: &[Bind],
-) -> Result<Vec<u8>, GitError> {
+) -> GitResult<Vec<u8>> {
     let mut again = TRIES;
     loop {
         again -= 1;
@@ -81,7 +79,7 @@ pub(crate) fn run(
 }
 
 /// Runs a program to its end and returns what it printed.
-fn finish(what: &'static str, limit: Duration, spec: &CommandSpec) -> Result<Vec<u8>, GitError> {
+fn finish(what: &'static str, limit: Duration, spec: &CommandSpec) -> GitResult<Vec<u8>> {
     // A thread of its own: the caller may be inside a runtime.
     let ran =
         std::thread::scope(|scope| scope.spawn(|| capture(spec, limit, Stop::never())).join().ok());

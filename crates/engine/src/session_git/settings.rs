@@ -6,143 +6,96 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::git::Git;
-use crate::git::listed::{Listed, Listing};
-
-/// A setting as git lists it. Its key is lower case but for the part between the dots.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Setting {
-    key: Vec<u8>,
-    /// `None` for a key without `=`, which means true.
-    value: Option<Vec<u8>>,
-}
-
-/// The parts of a key.
-struct Parts<'a> {
-    section: &'a [u8],
-    middle: Option<&'a [u8]>,
-    name: &'a [u8],
-}
-
-/// All effective settings, in the order in which git reads them.
-pub(super) fn active_settings(listing: &Listing) -> Vec<Setting> {
-    listing.all.iter().map(Setting::from).collect()
-}
+use crate::git::listed::{Listed, Listing, parts};
 
 /// What the user has set for all repositories, as the text of a file: without what signs or knows secrets.
 /// `None` if there is nothing.
 pub fn shared_settings(worktree: &Path) -> Option<Vec<u8>> {
     let asked = ["config", "--global", "--list", "-z", "--includes"];
     let listed = Git::new(worktree, &asked).run().ok()?;
-    let all = listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).map(parse);
-    let (names, others): (Vec<Setting>, Vec<Setting>) =
+    let all = listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).map(Listed::parse);
+    let (names, others): (Vec<Listed>, Vec<Listed>) =
         all.partition(|setting| setting.key == b"user.name" || setting.key == b"user.email");
     Some(text_of(&others, &names)).filter(|text| !text.is_empty())
 }
 
-fn parse(entry: &[u8]) -> Setting {
-    match entry.iter().position(|byte| *byte == b'\n') {
-        Some(end) => Setting { key: entry[..end].to_vec(), value: Some(entry[end + 1..].to_vec()) },
-        None => Setting { key: entry.to_vec(), value: None },
-    }
+/// Whether a session may know of it and its git may follow it.
+fn stays(setting: &Listed) -> bool {
+    let (section, _, name) = parts(&setting.key);
+    let sections: [&[u8]; 10] = [
+        b"credential",
+        b"gpg",
+        b"include",
+        b"includeif",
+        b"sendemail",
+        b"imap",
+        b"github",
+        b"gitlab",
+        b"hub",
+        b"safe",
+    ];
+    let keys: [&[u8]; 20] = [
+        b"user.signingkey",
+        b"log.showsignature",
+        b"merge.verifysignatures",
+        b"pull.verifysignatures",
+        b"core.sshcommand",
+        b"core.askpass",
+        b"core.gitproxy",
+        b"core.fsmonitor",
+        b"core.worktree",
+        b"core.alternaterefscommand",
+        b"core.excludesfile",
+        b"core.attributesfile",
+        b"commit.template",
+        b"extensions.worktreeconfig",
+        b"uploadpack.packobjectshook",
+        b"init.templatedir",
+        b"gc.auto",
+        b"maintenance.auto",
+        b"user.name",
+        b"user.email",
+    ];
+    let web: [&[u8]; 6] =
+        [b"extraheader", b"cookiefile", b"sslkey", b"sslcert", b"emptyauth", b"savecookies"];
+    let secret: [&[u8]; 4] = [b"token", b"password", b"secret", b"gpgsign"];
+    let goes = sections.contains(&section)
+        || keys.contains(&setting.key.as_slice())
+        || (section == b"http" && web.contains(&name))
+        || secret.iter().any(|word| name.ends_with(word));
+    !goes
 }
 
-impl From<&Listed> for Setting {
-    fn from(one: &Listed) -> Self {
-        Self { key: one.key.clone(), value: one.value.clone() }
-    }
-}
-
-impl Setting {
-    pub(super) fn new(key: &str, value: impl AsRef<OsStr>) -> Self {
-        let value = Some(value.as_ref().as_bytes().to_vec());
-        Self { key: key.as_bytes().to_vec(), value }
-    }
-
-    fn parts(&self) -> Option<Parts<'_>> {
-        let first = self.key.iter().position(|byte| *byte == b'.')?;
-        let last = self.key.iter().rposition(|byte| *byte == b'.')?;
-        let middle = (first < last).then(|| &self.key[first + 1..last]);
-        Some(Parts { section: &self.key[..first], middle, name: &self.key[last + 1..] })
-    }
-
-    /// Whether a session may know of it and its git may follow it.
-    fn stays(&self) -> bool {
-        let Some(Parts { section, name, .. }) = self.parts() else { return false };
-        let sections: [&[u8]; 10] = [
-            b"credential",
-            b"gpg",
-            b"include",
-            b"includeif",
-            b"sendemail",
-            b"imap",
-            b"github",
-            b"gitlab",
-            b"hub",
-            b"safe",
-        ];
-        let keys: [&[u8]; 20] = [
-            b"user.signingkey",
-            b"log.showsignature",
-            b"merge.verifysignatures",
-            b"pull.verifysignatures",
-            b"core.sshcommand",
-            b"core.askpass",
-            b"core.gitproxy",
-            b"core.fsmonitor",
-            b"core.worktree",
-            b"core.alternaterefscommand",
-            b"core.excludesfile",
-            b"core.attributesfile",
-            b"commit.template",
-            b"extensions.worktreeconfig",
-            b"uploadpack.packobjectshook",
-            b"init.templatedir",
-            b"gc.auto",
-            b"maintenance.auto",
-            b"user.name",
-            b"user.email",
-        ];
-        let web: [&[u8]; 6] =
-            [b"extraheader", b"cookiefile", b"sslkey", b"sslcert", b"emptyauth", b"savecookies"];
-        let secret: [&[u8]; 4] = [b"token", b"password", b"secret", b"gpgsign"];
-        let goes = sections.contains(&section)
-            || keys.contains(&self.key.as_slice())
-            || (section == b"http" && web.contains(&name))
-            || secret.iter().any(|word| name.ends_with(word));
-        !goes
-    }
-
-    fn write(&self, text: &mut Vec<u8>) {
-        let Some(Parts { section, middle, name }) = self.parts() else { return };
-        text.push(b'[');
-        text.extend(section);
-        if let Some(middle) = middle {
-            text.extend(b" \"");
-            for byte in without_names(middle) {
-                if matches!(byte, b'"' | b'\\') {
-                    text.push(b'\\');
-                }
-                text.push(byte);
+fn write(setting: &Listed, text: &mut Vec<u8>) {
+    let (section, middle, name) = parts(&setting.key);
+    text.push(b'[');
+    text.extend(section);
+    if let Some(middle) = middle {
+        text.extend(b" \"");
+        for byte in without_names(middle) {
+            if matches!(byte, b'"' | b'\\') {
+                text.push(b'\\');
             }
-            text.push(b'"');
+            text.push(byte);
         }
-        text.extend(b"]\n\t");
-        text.extend(name);
-        if let Some(value) = &self.value {
-            text.extend(b" = \"");
-            for byte in without_names(value) {
-                match byte {
-                    b'"' | b'\\' => text.extend([b'\\', byte]),
-                    b'\n' => text.extend(b"\\n"),
-                    b'\t' => text.extend(b"\\t"),
-                    0x08 => text.extend(b"\\b"),
-                    _ => text.push(byte),
-                }
-            }
-            text.push(b'"');
-        }
-        text.push(b'\n');
+        text.push(b'"');
     }
+    text.extend(b"]\n\t");
+    text.extend(name);
+    if let Some(value) = &setting.value {
+        text.extend(b" = \"");
+        for byte in without_names(value) {
+            match byte {
+                b'"' | b'\\' => text.extend([b'\\', byte]),
+                b'\n' => text.extend(b"\\n"),
+                b'\t' => text.extend(b"\\t"),
+                0x08 => text.extend(b"\\b"),
+                _ => text.push(byte),
+            }
+        }
+        text.push(b'"');
+    }
+    text.push(b'\n');
 }
 
 /// An address without the names and passwords in it. The name that a shell is entered by is none.
@@ -166,10 +119,10 @@ fn without_names(value: &[u8]) -> Vec<u8> {
 }
 
 /// The settings as the text of a file, those in `more` behind the others.
-pub(super) fn text_of(settings: &[Setting], more: &[Setting]) -> Vec<u8> {
+pub(super) fn text_of(settings: &[Listed], more: &[Listed]) -> Vec<u8> {
     let mut text = Vec::new();
-    for setting in settings.iter().filter(|setting| setting.stays()).chain(more) {
-        setting.write(&mut text);
+    for setting in settings.iter().filter(|setting| stays(setting)).chain(more) {
+        write(setting, &mut text);
     }
     text
 }
@@ -181,9 +134,8 @@ pub(super) fn deciding_files(listing: &Listing, worktree: &Path, common: &Path) 
     let mut found = Vec::new();
     for one in &listing.all {
         found.extend(one.file.clone());
-        let setting = Setting::from(one);
-        if setting.names_a_program() {
-            let value = setting.value.as_deref().unwrap_or_default();
+        if names_a_program(one) {
+            let value = one.value.as_deref().unwrap_or_default();
             found.extend(words(value).map(|word| worktree.join(OsStr::from_bytes(&word))));
         }
     }
@@ -214,44 +166,42 @@ fn words(command: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     words.map(plain).filter(|word| !word.is_empty())
 }
 
-impl Setting {
-    fn names_a_program(&self) -> bool {
-        let Some(Parts { section, name, .. }) = self.parts() else { return false };
-        let pairs: [(&[u8], &[&[u8]]); 10] = [
-            (b"filter", &[b"clean", b"smudge", b"process"]),
-            (b"merge", &[b"driver"]),
-            (b"diff", &[b"command", b"textconv", b"external"]),
-            (b"credential", &[b"helper"]),
-            (b"gpg", &[b"program", b"defaultkeycommand"]),
-            (b"sequence", &[b"editor"]),
-            (b"interactive", &[b"difffilter"]),
-            (b"uploadpack", &[b"packobjectshook"]),
-            (
-                b"core",
-                &[
-                    b"fsmonitor",
-                    b"sshcommand",
-                    b"askpass",
-                    b"editor",
-                    b"pager",
-                    b"gitproxy",
-                    b"alternaterefscommand",
-                ],
-            ),
-            (b"trailer", &[b"command", b"cmd"]),
-        ];
-        let shell = section == b"alias"
-            && self.value.as_ref().is_some_and(|value| value.first() == Some(&b'!'));
-        shell || pairs.iter().any(|(known, names)| *known == section && names.contains(&name))
-    }
+fn names_a_program(setting: &Listed) -> bool {
+    let (section, _, name) = parts(&setting.key);
+    let pairs: [(&[u8], &[&[u8]]); 10] = [
+        (b"filter", &[b"clean", b"smudge", b"process"]),
+        (b"merge", &[b"driver"]),
+        (b"diff", &[b"command", b"textconv", b"external"]),
+        (b"credential", &[b"helper"]),
+        (b"gpg", &[b"program", b"defaultkeycommand"]),
+        (b"sequence", &[b"editor"]),
+        (b"interactive", &[b"difffilter"]),
+        (b"uploadpack", &[b"packobjectshook"]),
+        (
+            b"core",
+            &[
+                b"fsmonitor",
+                b"sshcommand",
+                b"askpass",
+                b"editor",
+                b"pager",
+                b"gitproxy",
+                b"alternaterefscommand",
+            ],
+        ),
+        (b"trailer", &[b"command", b"cmd"]),
+    ];
+    let shell = section == b"alias"
+        && setting.value.as_ref().is_some_and(|value| value.first() == Some(&b'!'));
+    shell || pairs.iter().any(|(known, names)| *known == section && names.contains(&name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn setting(key: &str, value: &str) -> Setting {
-        Setting::new(key, value)
+    fn setting(key: &str, value: &str) -> Listed {
+        Listed::new(key, value)
     }
 
     #[test]
@@ -277,12 +227,12 @@ mod tests {
             "github.token",
             "tool.apitoken",
         ] {
-            assert!(!setting(key, "x").stays(), "{key}");
+            assert!(!stays(&setting(key, "x")), "{key}");
         }
         for key in
             ["core.autocrlf", "filter.lfs.clean", "remote.origin.url", "http.proxy", "alias.st"]
         {
-            assert!(setting(key, "x").stays(), "{key}");
+            assert!(stays(&setting(key, "x")), "{key}");
         }
     }
 
@@ -322,7 +272,7 @@ mod tests {
         let wanted = vec![
             setting("alias.x", "!f() { echo \"a\\b\"; }; f # ; \t end "),
             setting("a.B \"c\\d.e.f", " two\nlines; # \u{8}"),
-            Setting { key: b"core.yes".to_vec(), value: None },
+            Listed { value: None, ..setting("core.yes", "") },
             setting("remote.origin.fetch", ""),
         ];
         let file = folder.path().join("config");
@@ -331,7 +281,7 @@ mod tests {
         let call = Git::new(folder.path(), &["config", "--file", &name, "--list", "-z"]);
         let listed = call.run().unwrap();
         let entries = listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
-        let mut read: Vec<Setting> = entries.map(parse).collect();
+        let mut read: Vec<Listed> = entries.map(Listed::parse).collect();
         assert_eq!(read.pop(), Some(setting("gc.auto", "0")));
         assert_eq!(read, wanted);
     }

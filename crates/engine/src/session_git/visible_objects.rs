@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, GitResult};
 
 /// Beyond this, all objects are shown.
 const LARGEST: u64 = 256 << 20;
@@ -23,7 +23,6 @@ const RACY: Duration = Duration::from_millis(50);
 /// Parts of a pack that git does without, and that name packs which are not there.
 const LEFT_OUT: [&str; 3] = ["bitmap", "midx", "mtimes"];
 
-/// The objects that are shown.
 #[derive(Debug)]
 pub(super) struct VisibleObjects {
     worktree: PathBuf,
@@ -63,7 +62,7 @@ impl VisibleObjects {
     }
 
     /// Where they are, with all that is there by now. `head`: a commit that is needed, with a ref or without.
-    pub(super) fn folder(&mut self, head: Option<&str>) -> Result<&Path, GitError> {
+    pub(super) fn folder(&mut self, head: Option<&str>) -> GitResult<&Path> {
         let tips = tips(&self.worktree)?;
         let is_new = head.is_some_and(|head| !self.heads.contains(head));
         if tips != self.tips || is_new {
@@ -166,7 +165,7 @@ fn crufts(packs: &Path) -> HashSet<String> {
 }
 
 /// Loose objects that no ref and no index reaches, and what only stashes and reflogs reach.
-fn unreached(worktree: &Path) -> Result<HashSet<String>, GitError> {
+fn unreached(worktree: &Path) -> GitResult<HashSet<String>> {
     let prune = ["prune", "--dry-run", "--expire=now", "--no-progress"];
     let loose = Git::plumbing(worktree, &prune).run()?;
     let list = ["rev-list", "--objects", "--no-object-names", "--ignore-missing", "--reflog"];
@@ -176,7 +175,7 @@ fn unreached(worktree: &Path) -> Result<HashSet<String>, GitError> {
 }
 
 /// What refs, the index and `head` reach now and `tips` did not.
-fn reached(worktree: &Path, tips: &[String], head: Option<&str>) -> Result<Vec<String>, GitError> {
+fn reached(worktree: &Path, tips: &[String], head: Option<&str>) -> GitResult<Vec<String>> {
     let mut list = vec!["rev-list", "--objects", "--no-object-names", "--ignore-missing"];
     list.extend(["--exclude=refs/stash", "--all", "--indexed-objects", "--stdin"]);
     let lines = tips.iter().map(|tip| format!("^{tip}\n")).chain(head.map(|id| format!("{id}\n")));
@@ -185,7 +184,7 @@ fn reached(worktree: &Path, tips: &[String], head: Option<&str>) -> Result<Vec<S
     Ok(ids(&found))
 }
 
-fn tips(worktree: &Path) -> Result<Vec<String>, GitError> {
+fn tips(worktree: &Path) -> GitResult<Vec<String>> {
     let list = ["for-each-ref", "--format=%(objectname) %(refname)"];
     let found = Git::plumbing(worktree, &list).run()?;
     let text = String::from_utf8_lossy(&found);
@@ -197,7 +196,6 @@ fn tips(worktree: &Path) -> Result<Vec<String>, GitError> {
     Ok(tips)
 }
 
-/// The first word of each line.
 fn ids(text: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(text);
     text.lines().filter_map(|line| Some(line.split(' ').next()?.to_owned())).collect()

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::in_place::GitVcs;
 use crate::crash;
-use crate::git::GitError;
 use crate::git::entries::{Change, RAW, os_path, parse_changes, zeros};
 use crate::git::spelling::spelled;
+use crate::git::{GitError, GitResult};
 use crate::ports::{Candidate, RunBase, Vcs};
 use crate::project::write_privately;
 use crate::untrusted::{LARGE, read_own};
@@ -25,7 +25,6 @@ pub(super) enum Files {
     Follow,
 }
 
-/// The result of moving a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Advanced {
     There,
@@ -41,7 +40,7 @@ pub(super) enum Advanced {
 
 impl Advanced {
     /// The same as a result, where files in the way mean that another process is working there.
-    pub(super) fn or_moved(self, expected: Option<&str>) -> Result<(), GitError> {
+    pub(super) fn or_moved(self, expected: Option<&str>) -> GitResult<()> {
         let expected = expected.map(str::to_owned);
         match self {
             Self::There => Ok(()),
@@ -75,7 +74,7 @@ impl GitVcs {
         to: &str,
         files: Files,
         why: &str,
-    ) -> Result<Advanced, GitError> {
+    ) -> GitResult<Advanced> {
         let at = self.position()?;
         if at.head.as_deref() == Some(to) {
             return Ok(Advanced::There);
@@ -121,7 +120,7 @@ impl GitVcs {
     }
 
     /// Writes the files and the index of `to` over those of `from`; why that was not done, where it was not.
-    fn write_files(&self, from: Option<&str>, to: &str) -> Result<Option<Advanced>, GitError> {
+    fn write_files(&self, from: Option<&str>, to: &str) -> GitResult<Option<Advanced>> {
         let (from, id) = (self.tree_of(from)?, from);
         let Err(error) = self.git(&["read-tree", "-m", "-u", &from, to]).run() else {
             return Ok(None);
@@ -137,7 +136,7 @@ impl GitVcs {
     }
 
     /// The files that would change between these commits, and that the user has changed or put there.
-    pub(super) fn files_in_the_way(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+    pub(super) fn files_in_the_way(&self, from: &str, to: &str) -> GitResult<Vec<String>> {
         let changes = self.diff(from, to)?;
         // What is not as the index has it may only have been touched.
         let _ = self.git(&["update-index", "-q", "--refresh"]).run();
@@ -157,7 +156,7 @@ impl GitVcs {
     }
 
     /// Finishes or reverts a move that a killed run had started.
-    pub(super) fn finish_advance(&self) -> Result<(), GitError> {
+    pub(super) fn finish_advance(&self) -> GitResult<()> {
         let path = self.note_path()?;
         let _ = crate::project::sweep_halves(&path);
         let Ok(text) = read_own(&path, LARGE) else { return Ok(()) };
@@ -180,7 +179,7 @@ impl GitVcs {
     }
 
     /// Reverts the changes of a commit in the user's files, as far as they are there.
-    fn take_files_back(&self, from: Option<&str>, to: &str) -> Result<usize, GitError> {
+    fn take_files_back(&self, from: Option<&str>, to: &str) -> GitResult<usize> {
         let head_tree = self.tree_of(from)?;
         let head = from.map(str::to_owned);
         let base =
@@ -190,18 +189,18 @@ impl GitVcs {
         Ok(self.put_back(&base, &candidate)?.len())
     }
 
-    fn note_path(&self) -> Result<std::path::PathBuf, GitError> {
+    fn note_path(&self) -> GitResult<std::path::PathBuf> {
         Ok(self.project.own_git_dir()?.join("ralph-landing.json"))
     }
 
-    fn write_note(&self, note: &Note) -> Result<(), GitError> {
+    fn write_note(&self, note: &Note) -> GitResult<()> {
         let path = self.note_path()?;
         let text = serde_json::to_string(note).map_err(std::io::Error::other);
         let written = text.and_then(|text| write_privately(&path, &text));
         written.map_err(|source| GitError::File { path, source })
     }
 
-    fn forget_note(&self) -> Result<(), GitError> {
+    fn forget_note(&self) -> GitResult<()> {
         let path = self.note_path()?;
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),

@@ -11,14 +11,14 @@ use ralph_core::secret_files::looks_secret;
 use super::in_place::GitVcs;
 use super::sandboxed::WorktreeSandbox;
 use super::start::Start;
-use crate::git::GitError;
+use crate::git::GitResult;
 use crate::git::entries::{Change, folders_above};
 use crate::git::scratch::{Scratch, Survey};
 use crate::git::spelling::spelled;
 use crate::ports::{Candidate, RunBase};
 
 impl GitVcs {
-    pub(super) fn write_candidate(&self, base: &RunBase) -> Result<Candidate, GitError> {
+    pub(super) fn write_candidate(&self, base: &RunBase) -> GitResult<Candidate> {
         self.catch_up();
         if let Some(sandboxed) = &self.sandboxed {
             return self.seen_candidate(sandboxed, base);
@@ -41,11 +41,7 @@ impl GitVcs {
 
     /// The same by a look from inside a sandbox. What sessions committed is below the work, and `head` is what
     /// the user has all the same.
-    fn seen_candidate(
-        &self,
-        sandboxed: &WorktreeSandbox,
-        base: &RunBase,
-    ) -> Result<Candidate, GitError> {
+    fn seen_candidate(&self, sandboxed: &WorktreeSandbox, base: &RunBase) -> GitResult<Candidate> {
         self.adopt_head()?;
         let at = self.position()?;
         let head_tree = self.tree_of(at.head.as_deref())?;
@@ -71,11 +67,7 @@ impl GitVcs {
 
     /// The differences between HEAD and the worktree that are not part of the work: what the user had before
     /// and no session touched, or, where everything is added, new files that look like secrets.
-    fn left_out<'a>(
-        &self,
-        base: &RunBase,
-        changes: &'a [Change],
-    ) -> Result<Vec<&'a Change>, GitError> {
+    fn left_out<'a>(&self, base: &RunBase, changes: &'a [Change]) -> GitResult<Vec<&'a Change>> {
         let Some(more) = &self.adds_all else {
             return Ok(untouched(self.start_of(base)?.as_ref(), changes));
         };
@@ -85,7 +77,7 @@ impl GitVcs {
     }
 
     /// The tree of the worktree overlaid on what is checked out.
-    pub(super) fn worktree_tree(&self, head: Option<&str>) -> Result<String, GitError> {
+    pub(super) fn worktree_tree(&self, head: Option<&str>) -> GitResult<String> {
         match &self.sandboxed {
             Some(sandboxed) => Ok(self.see(sandboxed)?.tree),
             None => match self.worktree_as_index(head)? {
@@ -97,7 +89,7 @@ impl GitVcs {
 
     /// Whether the worktree is exactly what is committed. Where git does not know, the answer is no, and a
     /// candidate decides.
-    pub(crate) fn is_as_committed(&self, head: &str) -> Result<bool, GitError> {
+    pub(crate) fn is_as_committed(&self, head: &str) -> GitResult<bool> {
         if let Some(sandboxed) = &self.sandboxed {
             return Ok(self.see(sandboxed)?.tree == self.tree_of(Some(head))?);
         }
@@ -106,7 +98,7 @@ impl GitVcs {
     }
 
     /// An index of our own that holds the commit overlaid by the worktree; `None` where nothing differs.
-    fn worktree_as_index(&self, head: Option<&str>) -> Result<Option<Scratch<'_>>, GitError> {
+    fn worktree_as_index(&self, head: Option<&str>) -> GitResult<Option<Scratch<'_>>> {
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         let survey = scratch.survey(head)?;
         if !survey.changed {
@@ -121,7 +113,7 @@ impl GitVcs {
         scratch: &Scratch<'_>,
         head: Option<&str>,
         survey: Survey,
-    ) -> Result<(), GitError> {
+    ) -> GitResult<()> {
         for left_out in scratch.overlay(head, survey)? {
             self.warn(left_out);
         }

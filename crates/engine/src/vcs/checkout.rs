@@ -11,12 +11,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::in_place::GitVcs;
-use super::submodules::with_work;
 use crate::entropy::keyed_hash;
 use crate::git::entries::{Change, Entry, RAW, os_path, parse_changes};
 use crate::git::scratch::{self, Scratch};
 use crate::git::spelling::{spelled, unspelled};
-use crate::git::{Git, GitError};
+use crate::git::submodules::with_work;
+use crate::git::{Git, GitError, GitResult};
 use crate::ports::{Bind, Candidate, Checkout};
 use crate::process::project_key;
 use crate::session_git::sandbox::is_no;
@@ -27,7 +27,7 @@ impl GitVcs {
         &self,
         candidate: &Candidate,
         include: &str,
-    ) -> Result<Checkout, GitError> {
+    ) -> GitResult<Checkout> {
         let prefix = format!("{}{}-", prefix(self.worktree()), std::process::id());
         let held = tempfile::Builder::new().prefix(&prefix).tempdir();
         let held = held.map_err(|source| GitError::File { path: "temporary".into(), source })?;
@@ -47,11 +47,7 @@ impl GitVcs {
 
     /// Copies the ignored files that match these patterns into another worktree, and returns those it could not
     /// copy. Existing files stay.
-    pub(crate) fn copy_included(
-        &self,
-        patterns: &str,
-        worktree: &Path,
-    ) -> Result<Vec<String>, GitError> {
+    pub(crate) fn copy_included(&self, patterns: &str, worktree: &Path) -> GitResult<Vec<String>> {
         let mut failed = Vec::new();
         for path in self.included(patterns)? {
             if worktree.join(&path).symlink_metadata().is_ok() {
@@ -64,7 +60,7 @@ impl GitVcs {
         Ok(failed)
     }
 
-    fn write_git_dir(&self, own: &Path, candidate: &Candidate) -> Result<(), GitError> {
+    fn write_git_dir(&self, own: &Path, candidate: &Candidate) -> GitResult<()> {
         let file_error = |source| GitError::File { path: own.to_owned(), source };
         std::fs::create_dir_all(own).map_err(file_error)?;
         let common = self.project.git_dir.canonicalize().map_err(file_error)?;
@@ -79,7 +75,7 @@ impl GitVcs {
     }
 
     /// The ignored files of the worktree that fit these patterns.
-    fn included(&self, patterns: &str) -> Result<Vec<PathBuf>, GitError> {
+    fn included(&self, patterns: &str) -> GitResult<Vec<PathBuf>> {
         if patterns.trim().is_empty() {
             return Ok(vec![]);
         }
@@ -113,7 +109,7 @@ impl GitVcs {
     }
 
     /// Runs a git that reads or writes files of sessions: in a sandbox with these places, where there is one.
-    pub(super) fn run_on(&self, call: Git<'_>, places: Vec<Bind>) -> Result<Vec<u8>, GitError> {
+    pub(super) fn run_on(&self, call: Git<'_>, places: Vec<Bind>) -> GitResult<Vec<u8>> {
         match &self.sandboxed {
             None => call.run(),
             Some(sandboxed) => self.sandboxed_git(sandboxed, &call, places),
@@ -121,7 +117,7 @@ impl GitVcs {
     }
 
     /// The submodules with work in them that no commit of this repository can hold.
-    pub(super) fn submodules_with_work(&self) -> Result<Vec<String>, GitError> {
+    pub(super) fn submodules_with_work(&self) -> GitResult<Vec<String>> {
         if self.worktree().join(".gitmodules").symlink_metadata().is_err() {
             return Ok(Vec::new());
         }
@@ -145,7 +141,7 @@ impl GitVcs {
     }
 
     /// What git says of the worktree and of the files in its submodules, for programs to read.
-    pub(crate) fn status_with_submodules(&self) -> Result<Vec<u8>, GitError> {
+    pub(crate) fn status_with_submodules(&self) -> GitResult<Vec<u8>> {
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         let arguments =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=none"];
@@ -153,7 +149,7 @@ impl GitVcs {
         self.run_on(scratch.git(&arguments), places)
     }
 
-    pub(super) fn included_contents(&self, patterns: &str) -> Result<Vec<(String, u64)>, GitError> {
+    pub(super) fn included_contents(&self, patterns: &str) -> GitResult<Vec<(String, u64)>> {
         let content = |path: PathBuf| {
             let file = self.worktree().join(&path);
             let content = match std::fs::read_link(&file) {
@@ -169,7 +165,7 @@ impl GitVcs {
         Ok(self.included(patterns)?.into_iter().map(content).collect())
     }
 
-    pub(super) fn file_in(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+    pub(super) fn file_in(&self, tree: &str, path: &str) -> GitResult<Option<Vec<u8>>> {
         let asked = self.git(&["ls-tree", "-z", tree, "--"]).arg(os_path(&unspelled(path)));
         let listed = asked.run()?;
         let about = listed.split(|byte| *byte == b'\t').next().unwrap_or_default();

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use super::branch::Files;
 use super::in_place::{Author, GitVcs};
-use crate::git::GitError;
 use crate::git::entries::{Change, RAW, index_info, parse_changes};
 use crate::git::position::Position;
+use crate::git::{GitError, GitResult};
 use crate::ports::{Candidate, RunBase};
 use crate::sync::lock;
 
@@ -25,7 +25,7 @@ impl GitVcs {
         candidate: &Candidate,
         subject: &str,
         body: &str,
-    ) -> Result<Option<String>, GitError> {
+    ) -> GitResult<Option<String>> {
         let at = self.on_branch(base)?;
         if !candidate.leftovers && candidate.taken.is_none() {
             return Ok(None);
@@ -70,7 +70,7 @@ impl GitVcs {
 
     /// What is checked out, which must be the branch of the run: also where the agent has committed
     /// everything itself, for what is on another branch is not done.
-    pub(super) fn on_branch(&self, base: &RunBase) -> Result<Position, GitError> {
+    pub(super) fn on_branch(&self, base: &RunBase) -> GitResult<Position> {
         let at = self.position()?;
         match at.branch == base.branch {
             true => Ok(at),
@@ -84,13 +84,13 @@ impl GitVcs {
         self.catch_up();
     }
 
-    fn refresh_index(&self, like: &str, changes: &[Change]) -> Result<(), GitError> {
+    fn refresh_index(&self, like: &str, changes: &[Change]) -> GitResult<()> {
         let lines = index_info(like, changes.iter().map(|c| (&c.path, c.to.as_ref())));
         self.set_index(&lines)
     }
 
     /// Makes paths of the user's index hold these entries.
-    pub(super) fn set_index(&self, lines: &[u8]) -> Result<(), GitError> {
+    pub(super) fn set_index(&self, lines: &[u8]) -> GitResult<()> {
         if lines.is_empty() {
             return Ok(());
         }
@@ -104,8 +104,7 @@ impl GitVcs {
         Ok(())
     }
 
-    /// How the user's index differs from a tree.
-    pub(super) fn staged_beyond(&self, tree: &str) -> Result<Vec<Change>, GitError> {
+    pub(super) fn staged_beyond(&self, tree: &str) -> GitResult<Vec<Change>> {
         let mut arguments = vec!["diff-index", "--cached"];
         arguments.extend(RAW);
         arguments.extend([tree, "--"]);
@@ -124,7 +123,7 @@ impl GitVcs {
         }
     }
 
-    fn bring_in(&self, missed: &Unrefreshed) -> Result<(), GitError> {
+    fn bring_in(&self, missed: &Unrefreshed) -> GitResult<()> {
         if self.position()?.head.as_deref() != Some(&missed.commit) {
             return Ok(());
         }

@@ -3,11 +3,11 @@
 use ralph_core::run::WorkPlace;
 
 use super::in_place::GitVcs;
-use crate::git::GitError;
+use crate::git::GitResult;
 
 impl GitVcs {
     /// A commit whose changes are all in what is checked out counts as being there: it was squashed or picked.
-    pub(super) fn place_of_work(&self, commit: &str) -> Result<WorkPlace, GitError> {
+    pub(super) fn place_of_work(&self, commit: &str) -> GitResult<WorkPlace> {
         let Some(head) = self.position()?.head else { return Ok(WorkPlace::Unknown) };
         if self.commit_parts(commit)?.is_none() {
             return Ok(WorkPlace::Unknown);
@@ -16,11 +16,9 @@ impl GitVcs {
             return Ok(WorkPlace::Here);
         }
         let Some(branch) = self.branch_with(commit)? else { return Ok(WorkPlace::Unknown) };
-        let merge = ["merge-tree", "--write-tree", "--no-messages", &head, commit];
         // Histories that have nothing in common cannot be compared.
-        let merged = self.git(&merge).yes_or_no().ok().filter(|(clean, _)| *clean);
-        let tree = merged.map(|(_, tree)| String::from_utf8_lossy(&tree).trim().to_owned());
-        match tree == Some(self.tree_of(Some(&head))?) {
+        let merged = self.merge_trees(&head, commit).ok();
+        match merged == Some((self.tree_of(Some(&head))?, None)) {
             true => Ok(WorkPlace::Here),
             false => Ok(WorkPlace::Branch(branch)),
         }
@@ -28,7 +26,7 @@ impl GitVcs {
 
     /// A branch that leads to a commit: one of the user's before one of a task's own, one of here before one of
     /// a remote.
-    fn branch_with(&self, commit: &str) -> Result<Option<String>, GitError> {
+    fn branch_with(&self, commit: &str) -> GitResult<Option<String>> {
         let contains = format!("--contains={commit}");
         for place in ["refs/heads/", "refs/remotes/"] {
             let asked = ["for-each-ref", "--format=%(refname:lstrip=2)", &contains, place];

@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use super::in_place::GitVcs;
-use crate::git::GitError;
 use crate::git::entries::{Entry, RepoPath, leads_out, os_path};
 use crate::git::spelling::spelled;
+use crate::git::{GitError, GitResult};
 use crate::ports::Forbidden;
 
 impl GitVcs {
@@ -16,7 +16,7 @@ impl GitVcs {
         &self,
         from_tree: &str,
         to_tree: &str,
-    ) -> Result<Vec<Forbidden>, GitError> {
+    ) -> GitResult<Vec<Forbidden>> {
         let mut found = Vec::new();
         let mut declared = None;
         for change in self.diff(from_tree, to_tree)? {
@@ -42,11 +42,7 @@ impl GitVcs {
 
     /// The links that one tree has and another has not, and that lead out of the worktree. What the trees say
     /// counts, not what is in the worktree: a checkout has what is committed.
-    pub(super) fn new_links_out(
-        &self,
-        from_tree: &str,
-        to_tree: &str,
-    ) -> Result<Vec<String>, GitError> {
+    pub(super) fn new_links_out(&self, from_tree: &str, to_tree: &str) -> GitResult<Vec<String>> {
         let changes = self.diff(from_tree, to_tree)?;
         let links: Vec<(&RepoPath, &str)> = changes
             .iter()
@@ -73,7 +69,7 @@ impl GitVcs {
     }
 
     /// The paths of the submodules that `.gitmodules` of a tree names.
-    fn declared_submodules(&self, tree: &str) -> Result<BTreeSet<Vec<u8>>, GitError> {
+    fn declared_submodules(&self, tree: &str) -> GitResult<BTreeSet<Vec<u8>>> {
         if self.file_in(tree, ".gitmodules")?.is_none() {
             return Ok(BTreeSet::new());
         }

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
 
 use super::in_place::GitVcs;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, GitResult};
 use crate::sync::lock;
 
 /// How often ralph retries a branch that another git has locked.
@@ -26,7 +26,7 @@ pub(super) struct BranchHold {
 }
 
 impl BranchHold {
-    fn take(vcs: &GitVcs, name: &str, from: &str, to: Option<&str>) -> Result<Self, GitError> {
+    fn take(vcs: &GitVcs, name: &str, from: &str, to: Option<&str>) -> GitResult<Self> {
         let why = format!("ralph: {} has landed", to.unwrap_or(from));
         let call = Git::plumbing(vcs.worktree(), &["update-ref", "-m", &why, "--stdin"]);
         let mut git = call.open()?;
@@ -47,7 +47,7 @@ impl BranchHold {
     }
 
     /// Sends lines, and reads what git must answer.
-    fn say(&mut self, lines: &str, expected: &[&str]) -> Result<(), GitError> {
+    fn say(&mut self, lines: &str, expected: &[&str]) -> GitResult<()> {
         let sent = self.input.as_mut().map(|input| input.write_all(lines.as_bytes()));
         for answer in expected {
             let mut line = String::new();
@@ -65,7 +65,7 @@ impl BranchHold {
     }
 
     /// Moves the branch to where it was to go.
-    fn carry_out(mut self) -> Result<(), GitError> {
+    fn carry_out(mut self) -> GitResult<()> {
         self.say("commit\n", &["commit: ok"])
     }
 }
@@ -85,7 +85,7 @@ fn failed(message: &str) -> GitError {
 impl GitVcs {
     /// Keeps the branch that is checked out from moving, until it moves by [`GitVcs::advance`] or is
     /// released. `false` when it is not at `from` any more.
-    pub(super) fn hold_branch(&self, from: &str, to: Option<&str>) -> Result<bool, GitError> {
+    pub(super) fn hold_branch(&self, from: &str, to: Option<&str>) -> GitResult<bool> {
         self.release_branch();
         if self.project.git_dir.join("reftable").is_dir() {
             // There is one lock for all refs, and ralph's own would have to wait as well.
@@ -109,20 +109,13 @@ impl GitVcs {
         Err(refused)
     }
 
-    /// The branch may move again.
     pub(super) fn release_branch(&self) {
         let held = lock(&self.held).take();
         drop(held);
     }
 
     /// Moves a ref from where it is expected, under the hold on it where there is one.
-    pub(super) fn move_ref(
-        &self,
-        name: &str,
-        to: &str,
-        before: &str,
-        why: &str,
-    ) -> Result<(), GitError> {
+    pub(super) fn move_ref(&self, name: &str, to: &str, before: &str, why: &str) -> GitResult<()> {
         let held = lock(&self.held).take();
         if let Some(hold) = held {
             let fits = hold.name == name && hold.from == before && hold.to.as_deref() == Some(to);

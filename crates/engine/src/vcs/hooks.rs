@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::in_place::GitVcs;
 use crate::git::listed::listing;
 use crate::git::scratch::Scratch;
-use crate::git::{ELSEWHERE, Git, GitError};
+use crate::git::{ELSEWHERE, Git, GitError, GitResult};
 use crate::host::may_run;
 use crate::ports::{Bind, Candidate, HookSandbox, RunBase};
 use crate::probe::{self, Ended};
@@ -65,7 +65,7 @@ impl GitVcs {
     }
 
     /// The folder with the hooks, where there is something to run.
-    pub(super) fn hooks_folder(&self) -> Result<Option<PathBuf>, GitError> {
+    pub(super) fn hooks_folder(&self) -> GitResult<Option<PathBuf>> {
         if self.hooks.is_none() {
             return Ok(None);
         }
@@ -92,7 +92,7 @@ impl GitVcs {
         folder: &Path,
         base: &RunBase,
         candidate: &Candidate,
-    ) -> Result<(), GitError> {
+    ) -> GitResult<()> {
         let (Some(hooks), Some(hook)) = (&self.hooks, executable(folder, "pre-commit")) else {
             return Ok(());
         };
@@ -123,7 +123,7 @@ impl GitVcs {
     }
 
     /// Whether an index that a hook was given still holds this tree.
-    fn is_still(&self, scratch: &Scratch<'_>, tree: &str) -> Result<bool, GitError> {
+    fn is_still(&self, scratch: &Scratch<'_>, tree: &str) -> GitResult<bool> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(scratch.write_tree()? == tree) };
         let call = scratch.git(&["diff-index", "--cached", "--quiet", tree, "--"]);
         match self.sandboxed_git(sandboxed, &call, vec![Bind::readable(scratch.folder())]) {
@@ -134,11 +134,7 @@ impl GitVcs {
     }
 
     /// The message as `prepare-commit-msg` and `commit-msg` leave it.
-    pub(super) fn message_by_hooks(
-        &self,
-        folder: &Path,
-        message: String,
-    ) -> Result<String, GitError> {
+    pub(super) fn message_by_hooks(&self, folder: &Path, message: String) -> GitResult<String> {
         let Some(hooks) = &self.hooks else { return Ok(message) };
         let prepare = executable(folder, "prepare-commit-msg");
         let check = executable(folder, "commit-msg");
@@ -195,7 +191,7 @@ impl GitVcs {
         arguments: &[&OsStr],
         index: Option<&Path>,
         scratch: &Path,
-    ) -> Result<(), GitError> {
+    ) -> GitResult<()> {
         let mut environment = hooks.environment.clone();
         let mut set = |name: &str, value: OsString| {
             environment.retain(|(known, _)| known != name);
@@ -251,9 +247,7 @@ impl GitVcs {
         let hook = hook.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Err(GitError::Hook { hook, message })
     }
-}
 
-impl GitVcs {
     /// A hook in a sandbox: the worktree is its to change, and git's own folder is that of the session.
     fn hook_in_sandbox(
         &self,
@@ -287,9 +281,7 @@ impl GitVcs {
             None => spec,
         }
     }
-}
 
-impl GitVcs {
     fn is_in_git_dir(&self, folder: &Path) -> bool {
         self.sandboxed
             .as_ref()

@@ -7,9 +7,9 @@ use super::branch::Files;
 use super::in_place::GitVcs;
 use super::sandboxed::WorktreeSandbox;
 use crate::crash;
-use crate::git::GitError;
 use crate::git::entries::zeros;
 use crate::git::scratch::Scratch;
+use crate::git::{GitError, GitResult};
 use crate::ports::{Candidate, RunBase};
 use crate::sync::lock;
 
@@ -22,7 +22,7 @@ impl GitVcs {
         &self,
         base: &RunBase,
         candidate: &Candidate,
-    ) -> Result<Option<String>, GitError> {
+    ) -> GitResult<Option<String>> {
         let (Some(sandboxed), Some(taken)) = (&self.sandboxed, &candidate.taken) else {
             return Ok(None);
         };
@@ -50,7 +50,7 @@ impl GitVcs {
 
     /// In a worktree whose branch belongs to ralph: HEAD, branch and index become those of the session. If the
     /// session is on another branch, HEAD is detached at its commit.
-    pub(super) fn adopt_head(&self) -> Result<(), GitError> {
+    pub(super) fn adopt_head(&self) -> GitResult<()> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(()) };
         if !sandboxed.git_dir.is_linked() || !sandboxed.git_dir.was_issued() {
             return Ok(());
@@ -78,7 +78,7 @@ impl GitVcs {
     }
 
     /// HEAD is at a commit of the session's and on no branch; the branch stays where it is.
-    fn detach_at(&self, head: &str, from: Option<&str>) -> Result<(), GitError> {
+    fn detach_at(&self, head: &str, from: Option<&str>) -> GitResult<()> {
         // The index before HEAD: what is seen in between is the work as if it were staged, and seen again it
         // is moved again.
         Scratch::at(self.worktree(), &self.index).reset_to(head)?;
@@ -91,7 +91,7 @@ impl GitVcs {
     }
 
     /// The same commits signed, where this worktree has a key: in a sandbox nothing is.
-    fn signed(&self, from: Option<&str>, head: &str) -> Result<String, GitError> {
+    fn signed(&self, from: Option<&str>, head: &str) -> GitResult<String> {
         if !self.signs() {
             return Ok(head.to_owned());
         }

@@ -20,7 +20,7 @@ use super::start::Start;
 use crate::git::entries::{COUNTED, Change, RAW, parse_changes, parse_counted};
 use crate::git::position::{Position, object_id, position};
 use crate::git::spelling::spelled;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, GitResult};
 use crate::kept::is_state;
 use crate::ports::{
     Candidate, Checkout, Ending, Forbidden, KeepSaves, Opened, RunBase, SandboxMounts, Saved,
@@ -30,7 +30,6 @@ use crate::project::Project;
 use crate::sync::lock;
 use crate::untrusted::settle_base;
 
-/// Version control by git, in place.
 #[derive(Debug)]
 pub struct GitVcs {
     pub(super) project: Project,
@@ -57,14 +56,12 @@ pub struct GitVcs {
 /// The most commits of one session that are reported.
 const COUNTED_COMMITS: &str = "--max-count=1000";
 
-/// The parts of a commit.
 pub(crate) struct CommitParts {
     pub(crate) id: String,
     pub(crate) tree: String,
     pub(crate) parents: Vec<String>,
 }
 
-/// The author of a commit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Author {
     User,
@@ -72,8 +69,7 @@ pub(crate) enum Author {
 }
 
 impl GitVcs {
-    /// Git in the worktree of the project.
-    pub fn new(project: Project) -> Result<Self, GitError> {
+    pub fn new(project: Project) -> GitResult<Self> {
         let index = project.own_git_dir()?.join("index");
         Ok(Self {
             project,
@@ -117,7 +113,7 @@ impl GitVcs {
     }
 
     /// Whether git could commit: it knows who does.
-    pub fn check_identity(&self) -> Result<(), GitError> {
+    pub fn check_identity(&self) -> GitResult<()> {
         self.git(&["var", "GIT_COMMITTER_IDENT"]).run().map(drop)
     }
 
@@ -133,7 +129,7 @@ impl GitVcs {
     }
 
     /// Whether git could sign, where it is to: a key that is not there is found out before a session.
-    pub fn check_signing(&self) -> Result<(), GitError> {
+    pub fn check_signing(&self) -> GitResult<()> {
         if !self.signs() {
             return Ok(());
         }
@@ -149,12 +145,12 @@ impl GitVcs {
         Git::plumbing(self.worktree(), arguments)
     }
 
-    pub(crate) fn position(&self) -> Result<Position, GitError> {
+    pub(crate) fn position(&self) -> GitResult<Position> {
         position(&self.project)
     }
 
     /// The tree of a commit; the empty tree for none.
-    pub(crate) fn tree_of(&self, commit: Option<&str>) -> Result<String, GitError> {
+    pub(crate) fn tree_of(&self, commit: Option<&str>) -> GitResult<String> {
         let name = commit.unwrap_or_default();
         if let Some(tree) = lock(&self.trees).get(name) {
             return Ok(tree.clone());
@@ -172,7 +168,7 @@ impl GitVcs {
     }
 
     /// What a ref or an id leads to, if it leads to a commit.
-    pub(crate) fn commit_parts(&self, name: &str) -> Result<Option<CommitParts>, GitError> {
+    pub(crate) fn commit_parts(&self, name: &str) -> GitResult<Option<CommitParts>> {
         let asked = format!("{name}\n");
         let answer = self.git(&["cat-file", "--batch"]).input(asked.as_bytes()).run()?;
         let text = String::from_utf8_lossy(&answer);
@@ -202,7 +198,7 @@ impl GitVcs {
         parents: &[&str],
         message: &str,
         author: Author,
-    ) -> Result<String, GitError> {
+    ) -> GitResult<String> {
         let mut arguments = vec!["commit-tree", tree];
         if author == Author::User && self.signs() {
             // The plumbing asks for no setting by itself.
@@ -215,8 +211,7 @@ impl GitVcs {
         if author == Author::Ralph { call.as_ralph().line() } else { call.line() }
     }
 
-    /// How one tree differs from another.
-    pub(super) fn diff(&self, from: &str, to: &str) -> Result<Vec<Change>, GitError> {
+    pub(super) fn diff(&self, from: &str, to: &str) -> GitResult<Vec<Change>> {
         if let Some((known, changes)) = &*lock(&self.last_diff)
             && *known == [from, to]
         {
@@ -247,17 +242,13 @@ impl GitVcs {
 }
 
 impl Vcs for GitVcs {
-    fn begin(
-        &self,
-        run: &RunId,
-        resumes: Option<(&RunId, Option<&str>)>,
-    ) -> Result<RunBase, GitError> {
+    fn begin(&self, run: &RunId, resumes: Option<(&RunId, Option<&str>)>) -> GitResult<RunBase> {
         let base = self.begin_run(run, resumes)?;
         settle_base(&self.project, base.head.as_deref().unwrap_or_default());
         Ok(base)
     }
 
-    fn candidate(&self, base: &RunBase) -> Result<Candidate, GitError> {
+    fn candidate(&self, base: &RunBase) -> GitResult<Candidate> {
         self.write_candidate(base)
     }
 
@@ -267,19 +258,15 @@ impl Vcs for GitVcs {
         candidate: &Candidate,
         subject: &str,
         body: &str,
-    ) -> Result<Option<String>, GitError> {
+    ) -> GitResult<Option<String>> {
         self.commit_leftovers(base, candidate, subject, body)
     }
 
-    fn land(&self, base: &RunBase, candidate: &Candidate) -> Result<Option<String>, GitError> {
+    fn land(&self, base: &RunBase, candidate: &Candidate) -> GitResult<Option<String>> {
         self.land_imported(base, candidate)
     }
 
-    fn listed_commits(
-        &self,
-        from: Option<&str>,
-        to: &str,
-    ) -> Result<Vec<(String, String)>, GitError> {
+    fn listed_commits(&self, from: Option<&str>, to: &str) -> GitResult<Vec<(String, String)>> {
         let range = from.map_or_else(|| to.to_owned(), |from| format!("{from}..{to}"));
         let log = ["log", "--reverse", "--first-parent", COUNTED_COMMITS, "--format=%H %s", &range];
         let lines = self.git(&log).arg("--").lines()?;
@@ -288,11 +275,11 @@ impl Vcs for GitVcs {
         Ok(lines.iter().filter_map(pair).collect())
     }
 
-    fn work_place(&self, commit: &str) -> Result<WorkPlace, GitError> {
+    fn work_place(&self, commit: &str) -> GitResult<WorkPlace> {
         self.place_of_work(commit)
     }
 
-    fn hold(&self) -> Result<bool, GitError> {
+    fn hold(&self) -> GitResult<bool> {
         match self.position()?.head {
             Some(head) => self.hold_branch(&head, None),
             None => Ok(false),
@@ -303,15 +290,15 @@ impl Vcs for GitVcs {
         self.release_branch();
     }
 
-    fn shown(&self) -> Result<SandboxMounts, GitError> {
+    fn shown(&self) -> GitResult<SandboxMounts> {
         Ok(self.issue_git_dir()?.unwrap_or_default())
     }
 
-    fn shown_to_judges(&self, head: Option<&str>) -> Result<SandboxMounts, GitError> {
+    fn shown_to_judges(&self, head: Option<&str>) -> GitResult<SandboxMounts> {
         Ok(self.private_for_judges(head)?.unwrap_or_default())
     }
 
-    fn import_commits(&self) -> Result<(), GitError> {
+    fn import_commits(&self) -> GitResult<()> {
         self.adopt_head()
     }
 
@@ -319,24 +306,15 @@ impl Vcs for GitVcs {
         self.with_new_names(text)
     }
 
-    fn head(&self) -> Result<Option<String>, GitError> {
+    fn head(&self) -> GitResult<Option<String>> {
         Ok(self.position()?.head)
     }
 
-    fn open(
-        &self,
-        run: &RunId,
-        base: &RunBase,
-        owner: Option<&TaskId>,
-    ) -> Result<Opened, GitError> {
+    fn open(&self, run: &RunId, base: &RunBase, owner: Option<&TaskId>) -> GitResult<Opened> {
         self.open_workspace(run, base, owner)
     }
 
-    fn keep_only(
-        &self,
-        base: &RunBase,
-        tasks: &[TaskId],
-    ) -> Result<Option<SetAsideWork>, GitError> {
+    fn keep_only(&self, base: &RunBase, tasks: &[TaskId]) -> GitResult<Option<SetAsideWork>> {
         self.keep_work_of(base, tasks)
     }
 
@@ -344,7 +322,7 @@ impl Vcs for GitVcs {
         self.stamp(alive);
     }
 
-    fn interrupted(&self) -> Result<Option<TaskId>, GitError> {
+    fn interrupted(&self) -> GitResult<Option<TaskId>> {
         self.interrupted_owner()
     }
 
@@ -354,53 +332,48 @@ impl Vcs for GitVcs {
         candidate: &Candidate,
         task: &TaskId,
         attempt: u32,
-    ) -> Result<Option<Saved>, GitError> {
+    ) -> GitResult<Option<Saved>> {
         self.save_candidate(base, candidate, task, attempt)
     }
 
-    fn with_paths(&self, tree: &str, from: &str, paths: &[String]) -> Result<String, GitError> {
+    fn with_paths(&self, tree: &str, from: &str, paths: &[String]) -> GitResult<String> {
         self.with_paths_of(tree, from, paths)
     }
 
-    fn disown(&self, base: &RunBase, tree: &str, paths: &[String]) -> Result<RunBase, GitError> {
+    fn disown(&self, base: &RunBase, tree: &str, paths: &[String]) -> GitResult<RunBase> {
         self.disown_paths(base, tree, paths)
     }
 
-    fn close(&self, tasks: &[TaskId]) -> Result<(), GitError> {
+    fn close(&self, tasks: &[TaskId]) -> GitResult<()> {
         self.close_workspace(tasks)
     }
 
-    fn carried(
-        &self,
-        tree: &str,
-        from: Option<&str>,
-        to: Option<&str>,
-    ) -> Result<String, GitError> {
+    fn carried(&self, tree: &str, from: Option<&str>, to: Option<&str>) -> GitResult<String> {
         self.carry_over(tree, from, to)
     }
 
-    fn put_back(&self, base: &RunBase, candidate: &Candidate) -> Result<Vec<PathBuf>, GitError> {
+    fn put_back(&self, base: &RunBase, candidate: &Candidate) -> GitResult<Vec<PathBuf>> {
         self.put_leftovers_back(base, candidate)
     }
 
-    fn changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError> {
+    fn changes(&self, from_tree: &str, to_tree: &str) -> GitResult<Vec<String>> {
         let changes = self.diff(from_tree, to_tree)?;
         Ok(changes.iter().map(|change| spelled(&change.path)).collect())
     }
 
-    fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> Result<String, GitError> {
+    fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> GitResult<String> {
         self.patch_between(from_tree, to_tree, most)
     }
 
-    fn links_out(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError> {
+    fn links_out(&self, from_tree: &str, to_tree: &str) -> GitResult<Vec<String>> {
         self.new_links_out(from_tree, to_tree)
     }
 
-    fn forbidden(&self, from_tree: &str, to_tree: &str) -> Result<Vec<Forbidden>, GitError> {
+    fn forbidden(&self, from_tree: &str, to_tree: &str) -> GitResult<Vec<Forbidden>> {
         self.forbidden_changes(from_tree, to_tree)
     }
 
-    fn counted_changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<FileChange>, GitError> {
+    fn counted_changes(&self, from_tree: &str, to_tree: &str) -> GitResult<Vec<FileChange>> {
         let mut arguments = vec!["diff-tree"];
         arguments.extend(RAW.into_iter().chain(COUNTED));
         arguments.extend([from_tree, to_tree, "--"]);
@@ -413,45 +386,37 @@ impl Vcs for GitVcs {
         self.sandboxed.as_ref().is_some_and(|sandboxed| !sandboxed.git_dir.is_linked())
     }
 
-    fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+    fn file(&self, tree: &str, path: &str) -> GitResult<Option<Vec<u8>>> {
         self.file_in(tree, path)
     }
 
-    fn files(&self, tree: &str) -> Result<Vec<String>, GitError> {
+    fn files(&self, tree: &str) -> GitResult<Vec<String>> {
         let listed = self.git(&["ls-tree", "-r", "-z", "--name-only", tree]).run()?;
         let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
-    fn checkout(&self, candidate: &Candidate, include: &str) -> Result<Checkout, GitError> {
+    fn checkout(&self, candidate: &Candidate, include: &str) -> GitResult<Checkout> {
         self.check_out_fresh(candidate, include)
     }
 
-    fn included(&self, include: &str) -> Result<Vec<(String, u64)>, GitError> {
+    fn included(&self, include: &str) -> GitResult<Vec<(String, u64)>> {
         self.included_contents(include)
     }
 
-    fn submodules_with_work(&self) -> Result<Vec<String>, GitError> {
+    fn submodules_with_work(&self) -> GitResult<Vec<String>> {
         GitVcs::submodules_with_work(self)
     }
 
-    fn check_branch(&self, base: &RunBase) -> Result<(), GitError> {
+    fn check_branch(&self, base: &RunBase) -> GitResult<()> {
         self.on_branch(base).map(drop)
     }
 
-    fn commits(&self, from: Option<&str>, to: &str) -> Result<Vec<String>, GitError> {
-        let without = from.map(|from| format!("^{from}"));
-        let mut arguments = vec!["rev-list", "--reverse", to];
-        arguments.extend(without.as_deref());
-        arguments.push("--");
-        self.git(&arguments).lines()
-    }
-
-    fn keep_out(&self, path: &str, branch: &str, began: &str) -> Result<Option<Saved>, GitError> {
+    fn keep_out(&self, path: &str, branch: &str, began: &str) -> GitResult<Option<Saved>> {
         self.keep_path_out(path, branch, began)
     }
 
-    fn remove_dead_locks(&self, since: Timestamp) -> Result<(), GitError> {
+    fn remove_dead_locks(&self, since: Timestamp) -> GitResult<()> {
         self.sweep_locks(since)
     }
 
@@ -459,7 +424,7 @@ impl Vcs for GitVcs {
         &self,
         keep: &KeepSaves,
         ending: &mut dyn FnMut(&TaskId) -> Ending,
-    ) -> Result<usize, GitError> {
+    ) -> GitResult<usize> {
         self.tidy_up(keep, ending)
     }
 

@@ -10,7 +10,7 @@ use super::start::START;
 use super::traces::needed_starts;
 use super::wip::Wip;
 use crate::clock::now;
-use crate::git::GitError;
+use crate::git::{GitError, GitResult};
 use crate::ports::{Ending, KeepSaves};
 
 impl GitVcs {
@@ -19,7 +19,7 @@ impl GitVcs {
         &self,
         keep: &KeepSaves,
         ending: &mut dyn FnMut(&TaskId) -> Ending,
-    ) -> Result<usize, GitError> {
+    ) -> GitResult<usize> {
         let at = now();
         let oldest = keep.age.map(|age| at.as_millis().saturating_sub(millis(age)));
         let since_epoch = oldest.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
@@ -36,7 +36,7 @@ impl GitVcs {
     }
 
     /// Copies of your uncommitted work from before old runs, which never left your worktree.
-    fn old_starts(&self, oldest: Option<Timestamp>) -> Result<Vec<(String, String)>, GitError> {
+    fn old_starts(&self, oldest: Option<Timestamp>) -> GitResult<Vec<(String, String)>> {
         let Some(oldest) = oldest else { return Ok(vec![]) };
         let format = "--format=%(refname) %(objectname) %(committerdate:unix)";
         let printed = self.git(&["for-each-ref", format, START]).run()?;
@@ -63,7 +63,7 @@ impl GitVcs {
         oldest: Option<Timestamp>,
         size: Option<u64>,
         ending: &mut dyn FnMut(&TaskId) -> Ending,
-    ) -> Result<Vec<(String, String)>, GitError> {
+    ) -> GitResult<Vec<(String, String)>> {
         let saves = self.listed_saves()?;
         if saves.is_empty() {
             return Ok(vec![]);
@@ -99,15 +99,13 @@ impl GitVcs {
         }
         Ok(dead.into_iter().map(|save| (save.saved.name, save.saved.commit)).collect())
     }
-}
 
-impl GitVcs {
     /// What saves take on the disk that neither a branch nor one of `others` holds.
     fn bytes_of<'a>(
         &self,
         saves: impl IntoIterator<Item = &'a Wip>,
         others: &[Wip],
-    ) -> Result<u64, GitError> {
+    ) -> GitResult<u64> {
         let head = self.position()?.head;
         let without = others.iter().map(|save| &save.saved.commit).chain(&head);
         let with = saves.into_iter().map(|save| format!("{}\n", save.saved.commit));

@@ -8,7 +8,7 @@ use ralph_core::branch::BranchName;
 use super::in_place::GitVcs;
 use super::wip::{list_wip, ref_name};
 use crate::crash;
-use crate::git::GitError;
+use crate::git::GitResult;
 use crate::git::entries::{Entry, RepoPath, index_info};
 use crate::git::scratch::Scratch;
 use crate::ports::Saved;
@@ -20,7 +20,7 @@ impl GitVcs {
         path: &str,
         branch: &str,
         began: &str,
-    ) -> Result<Option<Saved>, GitError> {
+    ) -> GitResult<Option<Saved>> {
         let at = self.position()?;
         let Some(head) = at.head.filter(|_| at.branch.as_deref() == Some(branch)) else {
             return Ok(None);
@@ -40,7 +40,7 @@ impl GitVcs {
         branch: &str,
         began: &str,
         options: &[&str],
-    ) -> Result<Vec<String>, GitError> {
+    ) -> GitResult<Vec<String>> {
         let (without, exclude) = (format!("^{began}"), format!("--exclude={branch}"));
         let mut arguments = vec!["rev-list", "--full-history"];
         arguments.extend(options);
@@ -56,7 +56,7 @@ impl GitVcs {
         branch: &str,
         began: &str,
         head: &str,
-    ) -> Result<Option<Saved>, GitError> {
+    ) -> GitResult<Option<Saved>> {
         let order = ["--reverse", "--topo-order"];
         let mut new: HashMap<String, String> = HashMap::new();
         for id in self.touching("", branch, began, &order)? {
@@ -76,12 +76,7 @@ impl GitVcs {
 
     /// A commit like this one in which the path is as in its first parent. One that changed nothing else is
     /// that parent.
-    fn without(
-        &self,
-        path: &str,
-        id: &str,
-        new: &HashMap<String, String>,
-    ) -> Result<String, GitError> {
+    fn without(&self, path: &str, id: &str, new: &HashMap<String, String>) -> GitResult<String> {
         let Some(parts) = self.commit_parts(id)? else { return Ok(id.to_owned()) };
         let parents: Vec<String> =
             parts.parents.iter().map(|parent| new.get(parent).unwrap_or(parent).clone()).collect();
@@ -117,7 +112,7 @@ impl GitVcs {
         self.like(&raw, &tree, &parents, None)
     }
 
-    fn entry_at(&self, commit: &str, path: &str) -> Result<Option<Entry>, GitError> {
+    fn entry_at(&self, commit: &str, path: &str) -> GitResult<Option<Entry>> {
         let asked = self.git(&["ls-tree", "-z", "--full-tree", commit, "--", path]);
         let printed = asked.env("GIT_LITERAL_PATHSPECS", "1").run()?;
         let text = String::from_utf8_lossy(&printed);
@@ -129,7 +124,7 @@ impl GitVcs {
     }
 
     /// The index has the path as HEAD has it, and changes of the file are not looked at.
-    fn hide(&self, path: &str) -> Result<(), GitError> {
+    fn hide(&self, path: &str) -> GitResult<()> {
         let asked = self.git(&["ls-files", "--stage", "-v", "-z", "--", path]);
         let printed = asked.env("GIT_LITERAL_PATHSPECS", "1").run()?;
         let text = String::from_utf8_lossy(&printed).into_owned();
@@ -154,7 +149,7 @@ impl GitVcs {
     }
 
     /// A name for saved work of the branch that nothing has yet.
-    pub(super) fn free_name(&self, branch: &str) -> Result<Option<String>, GitError> {
+    pub(super) fn free_name(&self, branch: &str) -> GitResult<Option<String>> {
         let task: Option<TaskId> = BranchName::new(branch).ok().and_then(|name| name.as_task());
         let Some(task) = task else { return Ok(None) };
         let saves = list_wip(&self.project)?;

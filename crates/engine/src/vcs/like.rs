@@ -1,7 +1,7 @@
 //! Recreates commits with another tree or other parents and the same author.
 
 use super::in_place::GitVcs;
-use crate::git::GitError;
+use crate::git::GitResult;
 
 impl GitVcs {
     /// A commit with the author and the dates of another one, and with its words unless it is to say
@@ -12,7 +12,7 @@ impl GitVcs {
         tree: &str,
         parents: &[String],
         words: Option<&str>,
-    ) -> Result<String, GitError> {
+    ) -> GitResult<String> {
         let end = raw.windows(2).position(|pair| pair == b"\n\n").unwrap_or(raw.len());
         let mut made = format!("tree {tree}\n").into_bytes();
         for parent in parents {
@@ -45,7 +45,7 @@ impl GitVcs {
         tree: &str,
         parents: &[String],
         words: &[u8],
-    ) -> Result<String, GitError> {
+    ) -> GitResult<String> {
         let mut arguments = vec!["commit-tree", "-S", tree];
         for parent in parents {
             arguments.extend(["-p", parent]);

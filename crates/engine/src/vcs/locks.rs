@@ -13,7 +13,7 @@ use ralph_core::Timestamp;
 
 use super::in_place::GitVcs;
 use crate::clock::now;
-use crate::git::GitError;
+use crate::git::GitResult;
 use crate::process::works_in;
 
 /// How long a lock must be untouched to count as dead.
@@ -22,7 +22,6 @@ const STILL_MS: u64 = 1_000;
 /// How far file times are behind the clock: they are in ticks of the kernel.
 const TICK_MS: u64 = 20;
 
-/// A lock as it was seen.
 #[derive(Debug, PartialEq, Eq)]
 struct LockSnapshot {
     path: PathBuf,
@@ -31,20 +30,20 @@ struct LockSnapshot {
 }
 
 impl GitVcs {
-    pub(super) fn sweep_locks(&self, since: Timestamp) -> Result<(), GitError> {
+    pub(super) fn sweep_locks(&self, since: Timestamp) -> GitResult<()> {
         self.sweep_dead(&self.lock_paths()?, since)
     }
 
     /// Removes the dead locks of a worktree of ralph's, whenever they were made. Locks that all worktrees share
     /// stay.
-    pub(crate) fn sweep_own_locks(&self) -> Result<(), GitError> {
+    pub(crate) fn sweep_own_locks(&self) -> GitResult<()> {
         let own = self.project.own_git_dir()?;
         let paths = [own.join("HEAD.lock"), own.join("index.lock")];
         self.sweep_dead(&paths, Timestamp::default())
     }
 
     /// Removes those of these locks that were made since then and are dead.
-    pub(crate) fn sweep_dead(&self, paths: &[PathBuf], since: Timestamp) -> Result<(), GitError> {
+    pub(crate) fn sweep_dead(&self, paths: &[PathBuf], since: Timestamp) -> GitResult<()> {
         let found = locks_since(paths, since);
         let Some(youngest) = found.iter().map(|lock| lock.changed).max() else { return Ok(()) };
         let age = now().millis_since(youngest);
@@ -65,7 +64,7 @@ impl GitVcs {
     }
 
     /// Where the locks of this worktree and its branch are.
-    fn lock_paths(&self) -> Result<Vec<PathBuf>, GitError> {
+    fn lock_paths(&self) -> GitResult<Vec<PathBuf>> {
         let own = self.project.own_git_dir()?;
         let mut paths = vec![own.join("HEAD.lock"), own.join("index.lock")];
         // A commit takes the first of these too, for the marks of merges that it removes.

@@ -7,7 +7,6 @@
 //! |---|---|
 //! | `in_place` | `GitVcs`, which implements [`crate::ports::Vcs`] with the modules below |
 //! | `start` | work that was uncommitted before the run |
-//! | [`base`] | the base branch of pull requests, and where a branch starts |
 //! | `branch` | the only code that moves a branch |
 //! | `hold` | holds a branch with git's own lock while work for it is checked |
 //! | `candidate`, `commit` | the tree to judge, and the commit when the gates pass |
@@ -25,10 +24,8 @@
 //! | `keep_out` | keeps a file out of all commits, whatever an agent commits |
 //! | `keep`, `traces` | how long saved work is kept; what a run leaves in a repository, and when it goes |
 //! | `locks` | removes the locks of a killed git |
-//! | `submodules` | finds work in submodules without running what they name |
 //! | `workspace`, `stamp` | who owns the work in a worktree; when a session was last alive in it |
 
-pub mod base;
 mod branch;
 mod candidate;
 mod checkout;
@@ -48,7 +45,6 @@ pub mod restore;
 mod sandboxed;
 mod stamp;
 mod start;
-mod submodules;
 mod traces;
 pub mod trunk;
 pub mod undo;
@@ -61,7 +57,6 @@ pub use in_place::GitVcs;
 pub use patch::text_patch;
 pub(crate) use sandboxed::forget_sandbox;
 pub use stamp::written_since_session;
-pub(crate) use submodules::is_dirty_by_index;
 
 /// Reads a line as those of saved work, for the fuzzers.
 #[cfg(any(test, feature = "fuzzing"))]

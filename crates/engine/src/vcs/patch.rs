@@ -1,18 +1,13 @@
 //! The difference between two trees, as a patch for users and models.
 
 use super::in_place::GitVcs;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, GitResult};
 
 /// The most files in a patch; a longer one is of no use to a reader.
 const FILES: usize = 200;
 
 impl GitVcs {
-    pub(super) fn patch_between(
-        &self,
-        from: &str,
-        to: &str,
-        most: usize,
-    ) -> Result<String, GitError> {
+    pub(super) fn patch_between(&self, from: &str, to: &str, most: usize) -> GitResult<String> {
         let changed = self.diff(from, to)?;
         let paths: Vec<&str> =
             changed.iter().filter_map(|change| std::str::from_utf8(&change.path).ok()).collect();
@@ -48,7 +43,7 @@ impl GitVcs {
 }
 
 /// How two texts differ, as a patch without its header. No file of a repository is read, and no program of one started.
-pub fn text_patch(before: &str, after: &str) -> Result<String, GitError> {
+pub fn text_patch(before: &str, after: &str) -> GitResult<String> {
     let folder = tempfile::tempdir().map_err(GitError::NotStarted)?;
     for (name, text) in [("before", before), ("after", after)] {
         let path = folder.path().join(name);

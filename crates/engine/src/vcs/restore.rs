@@ -10,9 +10,9 @@ use ralph_core::TaskId;
 
 use super::in_place::GitVcs;
 use super::wip::Wip;
-use crate::git::GitError;
 use crate::git::entries::{Change, Entry, RepoPath, folders_above, index_info, os_path};
 use crate::git::scratch::Scratch;
+use crate::git::{GitError, GitResult};
 use crate::ports::{Bind, Candidate, RunBase};
 use crate::project::Project;
 
@@ -26,7 +26,6 @@ pub struct Recovered {
     pub left: Vec<PathBuf>,
 }
 
-/// Why a file cannot be restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
     /// The worktree has something there that is not committed.
@@ -75,7 +74,7 @@ impl GitVcs {
         &self,
         base: &RunBase,
         candidate: &Candidate,
-    ) -> Result<Vec<PathBuf>, GitError> {
+    ) -> GitResult<Vec<PathBuf>> {
         if !candidate.leftovers {
             if let Some(sandboxed) = &self.sandboxed {
                 self.discard_finished(sandboxed);
@@ -119,7 +118,7 @@ impl GitVcs {
         head_tree: &str,
         paths: &[RepoPath],
         wanted: &HashMap<RepoPath, (Option<Entry>, [Option<Entry>; 2])>,
-    ) -> Result<(), GitError> {
+    ) -> GitResult<()> {
         let found = self.staged_beyond(head_tree)?;
         let found: HashMap<_, _> = found.into_iter().map(|c| (c.path, c.to)).collect();
         let changed = paths.iter().filter_map(|path| {
@@ -187,7 +186,7 @@ impl GitVcs {
 
     /// Whether a file can be written without hiding one that git does not show, such as an ignored
     /// one, once the files in `going` are gone.
-    fn is_free(&self, change: &Change, going: &BTreeSet<RepoPath>) -> Result<bool, GitError> {
+    fn is_free(&self, change: &Change, going: &BTreeSet<RepoPath>) -> GitResult<bool> {
         for folder in folders_above(&change.path) {
             match self.metadata(folder)? {
                 Some(found) if !found.is_dir() && !going.contains(folder) => return Ok(false),
@@ -201,7 +200,7 @@ impl GitVcs {
         }
     }
 
-    fn only_holds(&self, folder: &[u8], going: &BTreeSet<RepoPath>) -> Result<bool, GitError> {
+    fn only_holds(&self, folder: &[u8], going: &BTreeSet<RepoPath>) -> GitResult<bool> {
         use std::os::unix::ffi::OsStrExt;
         let place = self.worktree().join(os_path(folder));
         let failed = |source| GitError::File { path: place.clone(), source };
@@ -220,7 +219,7 @@ impl GitVcs {
 
     /// Writes the files of the worktree as in `to` and returns those that it wrote. A path that turns out to be
     /// in the way stays.
-    fn carry_out(&self, mut moves: Vec<Change>) -> Result<Vec<RepoPath>, GitError> {
+    fn carry_out(&self, mut moves: Vec<Change>) -> GitResult<Vec<RepoPath>> {
         // A session can make it part of its work: it is ralph's own all the same.
         moves.retain(|change| !self.is_state(&change.path));
         let (writes, removals): (Vec<_>, Vec<_>) = moves.into_iter().partition(|c| c.to.is_some());
@@ -247,7 +246,7 @@ impl GitVcs {
         Ok(done)
     }
 
-    fn check_out(&self, changes: &[Change]) -> Result<(), GitError> {
+    fn check_out(&self, changes: &[Change]) -> GitResult<()> {
         let entries = changes.iter().filter_map(|c| Some((&c.path, Some(c.to.as_ref()?))));
         if changes.is_empty() {
             return Ok(());
@@ -260,7 +259,7 @@ impl GitVcs {
     }
 
     /// Removes a file and the folders that are empty without it.
-    fn remove(&self, path: &[u8]) -> Result<bool, GitError> {
+    fn remove(&self, path: &[u8]) -> GitResult<bool> {
         if !self.is_reached_by_folders(path)? {
             return Ok(false);
         }
@@ -280,7 +279,7 @@ impl GitVcs {
     }
 
     /// When git overwrites, it would remove whole folders; it must find none.
-    fn make_room(&self, path: &[u8]) -> Result<bool, GitError> {
+    fn make_room(&self, path: &[u8]) -> GitResult<bool> {
         if !self.is_reached_by_folders(path)? {
             return Ok(false);
         }
@@ -293,7 +292,7 @@ impl GitVcs {
     }
 
     /// No symbolic link and no file is in its path: what ralph writes or removes is in the worktree.
-    fn is_reached_by_folders(&self, path: &[u8]) -> Result<bool, GitError> {
+    fn is_reached_by_folders(&self, path: &[u8]) -> GitResult<bool> {
         for folder in folders_above(path) {
             if self.metadata(folder)?.is_some_and(|found| !found.is_dir()) {
                 return Ok(false);
@@ -302,12 +301,12 @@ impl GitVcs {
         Ok(true)
     }
 
-    fn metadata(&self, path: &[u8]) -> Result<Option<Metadata>, GitError> {
+    fn metadata(&self, path: &[u8]) -> GitResult<Option<Metadata>> {
         metadata_of(&self.worktree().join(os_path(path)))
     }
 }
 
-fn metadata_of(place: &Path) -> Result<Option<Metadata>, GitError> {
+fn metadata_of(place: &Path) -> GitResult<Option<Metadata>> {
     match std::fs::symlink_metadata(place) {
         Ok(found) => Ok(Some(found)),
         Err(error)

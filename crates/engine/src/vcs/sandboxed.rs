@@ -18,13 +18,13 @@ use crate::crash;
 use crate::git::fingerprint::Fingerprint;
 use crate::git::listed::{Listing, listing};
 use crate::git::position::{Position, object_id};
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, GitResult};
 use crate::ports::{Bind, SandboxMounts};
 use crate::process::CommandSpec;
 use crate::project::Project;
-use crate::session_git::inspect::{COMMAND, Inspection, InspectionRequest, Packed};
+use crate::session_git::inspect::{COMMAND, Inspection, Packed};
 use crate::session_git::sandbox::{RALPH, inside, run};
-use crate::session_git::{GitSandbox, Inspected, PRIVATE, SessionGitDir};
+use crate::session_git::{GitSandbox, Inspected, SessionGitDir};
 use crate::sync::lock;
 use crate::untrusted::open_own;
 
@@ -33,7 +33,6 @@ pub(super) const TAKEN: &str = "refs/ralph/taken/";
 /// So many objects of a session are not kept as a pack.
 const LOOSE: u32 = 100;
 
-/// The sandboxes of a worktree.
 #[derive(Debug)]
 pub(super) struct WorktreeSandbox {
     pub(super) sandbox: GitSandbox,
@@ -43,7 +42,7 @@ pub(super) struct WorktreeSandbox {
 impl GitVcs {
     /// Sessions of this worktree are in a sandbox: each gets a git directory of its own, and everything that
     /// looks at their files runs sandboxed.
-    pub fn sandboxed(mut self, sandbox: &GitSandbox) -> Result<Self, GitError> {
+    pub fn sandboxed(mut self, sandbox: &GitSandbox) -> GitResult<Self> {
         let git_dir = SessionGitDir::of(&self.project)?;
         self.sandboxed = Some(WorktreeSandbox { sandbox: sandbox.clone(), git_dir });
         Ok(self)
@@ -51,7 +50,7 @@ impl GitVcs {
 
     /// A run begins. Work that another run left in a session's git directory is reused if this run continues
     /// it, and saved otherwise. A ref keeps the base commit of the new directory from being collected.
-    pub(super) fn begin_sandboxed(&self, run: &RunId, resumes: bool) -> Result<(), GitError> {
+    pub(super) fn begin_sandboxed(&self, run: &RunId, resumes: bool) -> GitResult<()> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(()) };
         sandboxed.git_dir.unlock();
         self.adopt_head()?;
@@ -72,7 +71,7 @@ impl GitVcs {
 
     /// The git directory for the next session. It is recreated if the branch has moved since: commits in the
     /// old one are saved.
-    pub(super) fn issue_git_dir(&self) -> Result<Option<SandboxMounts>, GitError> {
+    pub(super) fn issue_git_dir(&self) -> GitResult<Option<SandboxMounts>> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(None) };
         let at = self.position()?;
         // One that no session had yet may be older than what the user has done since.
@@ -88,7 +87,7 @@ impl GitVcs {
     pub(super) fn private_for_judges(
         &self,
         head: Option<&str>,
-    ) -> Result<Option<SandboxMounts>, GitError> {
+    ) -> GitResult<Option<SandboxMounts>> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(None) };
         let at = self.position()?;
         if !sandboxed.git_dir.was_issued() && !sandboxed.git_dir.fits(&at) {
@@ -100,7 +99,7 @@ impl GitVcs {
 
     /// Reads the worktree and the commits of sessions, and imports both into the repository. If the commits are
     /// invalid, only the files are imported. Nothing is read again while it is the same.
-    pub(super) fn see(&self, sandboxed: &WorktreeSandbox) -> Result<Inspection, GitError> {
+    pub(super) fn see(&self, sandboxed: &WorktreeSandbox) -> GitResult<Inspection> {
         let at = self.position()?;
         let settings = listing(&self.project)?;
         if let Some(seen) = self.seen_before(sandboxed, &at, &settings)? {
@@ -155,7 +154,7 @@ impl GitVcs {
         sandboxed: &WorktreeSandbox,
         at: &Position,
         settings: &Arc<Listing>,
-    ) -> Result<Option<Inspection>, GitError> {
+    ) -> GitResult<Option<Inspection>> {
         let Some(before) = lock(&sandboxed.git_dir.shared().inspected).clone() else {
             return Ok(None);
         };
@@ -185,7 +184,7 @@ impl GitVcs {
         sandboxed: &WorktreeSandbox,
         at: &Position,
         seeing: bool,
-    ) -> Result<Inspection, GitError> {
+    ) -> GitResult<Inspection> {
         let shared = sandboxed.git_dir.shared();
         let _held = lock(&shared.turn);
         let mut binds = vec![Bind::readable(self.worktree())];
@@ -193,17 +192,8 @@ impl GitVcs {
         let refs = self.git(&["for-each-ref", "--format=%(objectname)"]).run()?;
         sandboxed.git_dir.note_known(&refs)?;
         let head_tree = self.tree_of(at.head.as_deref())?;
-        let asked = InspectionRequest {
-            worktree: self.worktree().to_owned(),
-            index: sandboxed.git_dir.inspection_index(),
-            head: at.head.clone(),
-            head_tree: head_tree.clone(),
-            git_dir: seeing
-                .then(|| (PathBuf::from(PRIVATE), sandboxed.git_dir.own_in_inspection())),
-            known: sandboxed.git_dir.known_in_inspection(),
-            pack: sandboxed.git_dir.pack_in_inspection(),
-            sparse: is_sparse(&*listing(&self.project)?),
-        };
+        let sparse = is_sparse(&*listing(&self.project)?);
+        let asked = sandboxed.git_dir.request(at.head.clone(), head_tree.clone(), seeing, sparse);
         let asked = serde_json::to_string(&asked).map_err(|error| odd(&error))?;
         let spec = CommandSpec {
             program: RALPH.into(),
@@ -238,7 +228,7 @@ impl GitVcs {
 
     /// Imports what was read into the repository: git checks it object by object, and that all they lead to is
     /// there. A ref keeps it.
-    fn import_pack(&self, sandboxed: &WorktreeSandbox, packed: &Packed) -> Result<(), GitError> {
+    fn import_pack(&self, sandboxed: &WorktreeSandbox, packed: &Packed) -> GitResult<()> {
         let path = sandboxed.git_dir.pack(&packed.name);
         let failed = |source| GitError::File { path: path.clone(), source };
         let mut file = open_own(&path, OpenOptions::new().read(true)).map_err(failed)?;
@@ -265,7 +255,7 @@ impl GitVcs {
         sandboxed: &WorktreeSandbox,
         call: &Git<'_>,
         mut binds: Vec<Bind>,
-    ) -> Result<Vec<u8>, GitError> {
+    ) -> GitResult<Vec<u8>> {
         sandboxed.git_dir.ensure(&self.position()?)?;
         let shared = sandboxed.git_dir.shared();
         let _held = lock(&shared.turn);
@@ -275,7 +265,7 @@ impl GitVcs {
     }
 
     /// Removes the session's directory. Unreachable commits in it are saved first.
-    pub(super) fn discard(&self, sandboxed: &WorktreeSandbox) -> Result<(), GitError> {
+    pub(super) fn discard(&self, sandboxed: &WorktreeSandbox) -> GitResult<()> {
         let was_issued = sandboxed.git_dir.was_issued();
         if was_issued {
             // Only what a session did to the directory counts, and none had it since.
@@ -302,7 +292,7 @@ impl GitVcs {
     }
 
     /// Removes the rest of a session's directory, and the ref that kept its imported commits.
-    fn forget_sandbox_of(&self, sandboxed: &WorktreeSandbox) -> Result<(), GitError> {
+    fn forget_sandbox_of(&self, sandboxed: &WorktreeSandbox) -> GitResult<()> {
         if sandboxed.git_dir.is_there() {
             self.git(&["update-ref", "-d", &imported_ref(&sandboxed.git_dir)]).run()?;
         }
@@ -311,7 +301,7 @@ impl GitVcs {
 
     /// The run is over. A directory whose commits are all on the branch is removed; one with commits of an
     /// unfinished session stays, because the next session starts there.
-    pub(super) fn end_sandboxed(&self) -> Result<(), GitError> {
+    pub(super) fn end_sandboxed(&self) -> GitResult<()> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(()) };
         sandboxed.git_dir.forget_seen();
         if sandboxed.git_dir.was_issued() {
@@ -334,7 +324,7 @@ impl GitVcs {
     }
 
     /// Saves commits that neither the user's refs nor a save reaches.
-    fn save_commits(&self, head: &str) -> Result<(), GitError> {
+    fn save_commits(&self, head: &str) -> GitResult<()> {
         let at = self.position()?;
         // Signed, it is another commit.
         let signed = lock(&self.renames).iter().rfind(|(old, _)| old == head).cloned();
@@ -378,7 +368,7 @@ impl GitVcs {
         sandboxed: &WorktreeSandbox,
         at: &Position,
         seen: &Inspection,
-    ) -> Result<Option<String>, GitError> {
+    ) -> GitResult<Option<String>> {
         let head = at.head.as_deref();
         let Some(found) = seen.head.as_ref().filter(|_| seen.refused.is_none()) else {
             return Ok(None);
@@ -410,7 +400,7 @@ pub(crate) fn forget_sandbox(
     project: &Project,
     git_dir: &SessionGitDir,
     looked_at: bool,
-) -> Result<Option<PathBuf>, GitError> {
+) -> GitResult<Option<PathBuf>> {
     let aside = match git_dir.was_issued() && !looked_at {
         true => Some(git_dir.set_aside()?),
         false => None,

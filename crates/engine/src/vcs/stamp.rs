@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::in_place::GitVcs;
-use crate::git::GitError;
+use crate::git::GitResult;
 use crate::git::entries::{RepoPath, os_path};
 use crate::ports::HEARTBEAT;
 use crate::project::{Project, ProjectError};
@@ -30,7 +30,7 @@ impl GitVcs {
     }
 
     /// The last moment at which a session may have written; `None` where it is unknown.
-    pub(super) fn last_lived(&self) -> Result<Option<SystemTime>, GitError> {
+    pub(super) fn last_lived(&self) -> GitResult<Option<SystemTime>> {
         Ok(last_lived(&self.project)?)
     }
 }

@@ -11,7 +11,7 @@ use super::workspace::{Leftovers, Record};
 use crate::git::entries::{Entry, RepoPath};
 use crate::git::position::Position;
 use crate::git::scratch::{self, Scratch, Survey};
-use crate::git::{GitError, is_ancestor};
+use crate::git::{GitError, GitResult, is_ancestor};
 use crate::ports::{RunBase, Vcs};
 use crate::sync::lock;
 
@@ -53,7 +53,7 @@ impl GitVcs {
         &self,
         run: &RunId,
         resumes: Option<(&RunId, Option<&str>)>,
-    ) -> Result<RunBase, GitError> {
+    ) -> GitResult<RunBase> {
         self.project.exclude_state()?;
         scratch::sweep(self.worktree());
         checkout::sweep(self.worktree());
@@ -94,7 +94,7 @@ impl GitVcs {
         Ok(RunBase { head, branch, start, settled_tree, plan: None })
     }
 
-    pub(super) fn is_ancestor(&self, older: &str, newer: &str) -> Result<bool, GitError> {
+    pub(super) fn is_ancestor(&self, older: &str, newer: &str) -> GitResult<bool> {
         is_ancestor(self.worktree(), older, newer)
     }
 
@@ -108,7 +108,7 @@ impl GitVcs {
         head_tree: &str,
         own: &Leftovers,
         before: Option<&str>,
-    ) -> Result<Option<String>, GitError> {
+    ) -> GitResult<Option<String>> {
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         let survey = match &self.sandboxed {
             None => scratch.survey(head)?,
@@ -159,7 +159,7 @@ impl GitVcs {
         tree: &str,
         head: Option<&str>,
         staged: Option<&str>,
-    ) -> Result<Option<String>, GitError> {
+    ) -> GitResult<Option<String>> {
         let Some(before) = before else { return Ok(None) };
         let Some(commit) = self.commit_parts(before)?.filter(|commit| commit.tree == tree) else {
             return Ok(None);
@@ -173,7 +173,7 @@ impl GitVcs {
     }
 
     /// The paths that were dirty before the run.
-    pub(super) fn start_of(&self, base: &RunBase) -> Result<Arc<Start>, GitError> {
+    pub(super) fn start_of(&self, base: &RunBase) -> GitResult<Arc<Start>> {
         let Some(id) = &base.start else {
             return Ok(Arc::default());
         };
@@ -185,7 +185,7 @@ impl GitVcs {
         Ok(start)
     }
 
-    fn read_start(&self, id: &str) -> Result<Start, GitError> {
+    fn read_start(&self, id: &str) -> GitResult<Start> {
         let Some(commit) = self.commit_parts(id)? else {
             let message = format!("the commit {id} with your saved uncommitted work is missing");
             return Err(GitError::Failed { verb: "cat-file".to_owned(), message });

@@ -11,7 +11,7 @@ use super::in_place::GitVcs;
 use super::sandboxed::TAKEN;
 use super::workspace::{RECORD, Record};
 use crate::git::remove_tree;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitResult};
 use crate::project::Project;
 use crate::session_git::{BASE, REFUSED, name_of, noted_base, sandboxes};
 use crate::untrusted::{LARGE, read_own};
@@ -77,7 +77,7 @@ pub(super) fn needed_starts(project: &Project) -> HashSet<String> {
 impl GitVcs {
     /// The run is over: removes sandbox folders and refs that no worktree needs any more. Session directories
     /// that were not inspected stay until `oldest`.
-    pub(super) fn sweep_traces(&self, oldest: Option<SystemTime>) -> Result<(), GitError> {
+    pub(super) fn sweep_traces(&self, oldest: Option<SystemTime>) -> GitResult<()> {
         self.end_sandboxed()?;
         let project = &self.project;
         let needed = Needed::by(project);
@@ -105,7 +105,7 @@ fn sweep_sandboxes(
     project: &Project,
     needed: &Needed,
     oldest: Option<SystemTime>,
-) -> Result<(), GitError> {
+) -> GitResult<()> {
     let all = sandboxes(project);
     for path in read_dir(&all) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

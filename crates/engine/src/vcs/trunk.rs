@@ -4,13 +4,12 @@ use ralph_core::TaskId;
 
 use super::branch::Files;
 use super::in_place::{Author, GitVcs};
-use crate::git::GitError;
 use crate::git::scratch::Scratch;
 use crate::git::spelling::spelled;
+use crate::git::{GitError, GitResult};
 use crate::ports::{Bind, Vcs};
 use crate::project::Project;
 
-/// The result of replaying commits onto another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replayed {
     /// They are there, and this is the newest.
@@ -23,7 +22,6 @@ pub enum Replayed {
     },
 }
 
-/// The branch of a run.
 #[derive(Debug)]
 pub struct Trunk {
     vcs: GitVcs,
@@ -32,7 +30,7 @@ pub struct Trunk {
 
 impl Trunk {
     /// The branch that is checked out in the worktree of the project.
-    pub fn new(project: &Project) -> Result<Self, GitError> {
+    pub fn new(project: &Project) -> GitResult<Self> {
         let vcs = GitVcs::new(project.clone())?;
         let at = vcs.position()?;
         let Some(branch) = at.branch else {
@@ -45,13 +43,11 @@ impl Trunk {
         Ok(Self { vcs, branch })
     }
 
-    /// Its name.
     pub fn branch(&self) -> &str {
         &self.branch
     }
 
-    /// Its newest commit.
-    pub fn tip(&self) -> Result<String, GitError> {
+    pub fn tip(&self) -> GitResult<String> {
         let at = self.vcs.position()?;
         match at.head {
             Some(head) if at.branch.as_deref() == Some(&self.branch) => Ok(head),
@@ -61,24 +57,23 @@ impl Trunk {
         }
     }
 
-    /// The tree of a commit.
-    pub fn tree(&self, commit: &str) -> Result<String, GitError> {
+    pub fn tree(&self, commit: &str) -> GitResult<String> {
         self.vcs.tree_of(Some(commit))
     }
 
     /// The newest commit that both have.
-    pub fn fork(&self, head: &str, tip: &str) -> Result<Option<String>, GitError> {
+    pub fn fork(&self, head: &str, tip: &str) -> GitResult<Option<String>> {
         self.vcs.git(&["merge-base", head, tip]).answer()
     }
 
     /// The subjects of the commits between two commits, the newest first.
-    pub fn subjects(&self, from: &str, to: &str, most: usize) -> Result<Vec<String>, GitError> {
+    pub fn subjects(&self, from: &str, to: &str, most: usize) -> GitResult<Vec<String>> {
         let (range, most) = (format!("{from}..{to}"), format!("--max-count={most}"));
         self.vcs.git(&["log", "--format=%h %s", &most, &range, "--"]).lines()
     }
 
     /// Whether the newest commit of another branch has this tree, and has landed.
-    pub fn holds(&self, branch: &str, tree: &str) -> Result<bool, GitError> {
+    pub fn holds(&self, branch: &str, tree: &str) -> GitResult<bool> {
         let Some(commit) = self.vcs.commit_parts(&format!("refs/heads/{branch}"))? else {
             return Ok(false);
         };
@@ -86,7 +81,7 @@ impl Trunk {
     }
 
     /// The branches whose names begin so, each with its newest commit.
-    pub fn branches(&self, prefix: &str) -> Result<Vec<(String, String)>, GitError> {
+    pub fn branches(&self, prefix: &str) -> GitResult<Vec<(String, String)>> {
         let format = "--format=%(objectname) %(refname:lstrip=2)";
         let printed =
             self.vcs.git(&["for-each-ref", format, &format!("refs/heads/{prefix}")]).run()?;
@@ -96,7 +91,7 @@ impl Trunk {
     }
 
     /// Whether a commit has landed, or is part of what is saved of a task.
-    pub fn keeps(&self, task: &TaskId, commit: &str) -> Result<bool, GitError> {
+    pub fn keeps(&self, task: &TaskId, commit: &str) -> GitResult<bool> {
         let saves = self.vcs.saves()?.into_iter().filter(|save| save.task == *task);
         let places = saves.map(|save| save.saved.commit).chain([self.tip()?]);
         for place in places {
@@ -117,7 +112,7 @@ impl Trunk {
         head: &str,
         onto: &str,
         words: Option<(&str, &str)>,
-    ) -> Result<Replayed, GitError> {
+    ) -> GitResult<Replayed> {
         let raw = self.vcs.git(&["cat-file", "commit", head]).run()?;
         let after = header(&raw, "tree").next().unwrap_or_default().to_owned();
         let is_alone = header(&raw, "parent").eq([from]);
@@ -151,7 +146,7 @@ impl Trunk {
     }
 
     /// What the commits between two say, the oldest first.
-    fn messages(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+    fn messages(&self, from: &str, to: &str) -> GitResult<Vec<String>> {
         let range = format!("{from}..{to}");
         let listed = self.vcs.git(&["log", "--reverse", "--format=%B%x00", &range, "--"]).run()?;
         let listed = String::from_utf8_lossy(&listed).into_owned();
@@ -160,40 +155,29 @@ impl Trunk {
     }
 
     /// What a commit does to the tree before it, done to the tree `there`.
-    fn merged(
-        &self,
-        from: &str,
-        commit: &str,
-        there: &str,
-    ) -> Result<Result<String, Replayed>, GitError> {
+    fn merged(&self, from: &str, commit: &str, there: &str) -> GitResult<Result<String, Replayed>> {
         // For git, what both sides come from is what both commits come from.
         let ours = self.vcs.commit_tree(there, &[from], "there\n", Author::Ralph)?;
-        let merge =
-            ["merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", &ours, commit];
-        let (clean, printed) = self.vcs.git(&merge).yes_or_no()?;
-        let mut parts = printed.split(|byte| *byte == 0);
-        let tree = String::from_utf8_lossy(parts.next().unwrap_or_default()).trim().to_owned();
-        if clean {
-            return Ok(Ok(tree));
-        }
-        let mut files: Vec<String> = parts.filter(|name| !name.is_empty()).map(spelled).collect();
-        files.dedup();
-        let text = self.vcs.patch(there, &tree, CONFLICT_TEXT)?;
-        Ok(Err(Replayed::Conflict { files, text }))
+        Ok(match self.vcs.merge_trees(&ours, commit)? {
+            (tree, None) => Ok(tree),
+            (tree, Some(files)) => {
+                let text = self.vcs.patch(there, &tree, CONFLICT_TEXT)?;
+                Err(Replayed::Conflict { files, text })
+            }
+        })
     }
 
     /// The files that would change between these commits, and that the user has changed or put there.
-    pub fn in_the_way(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+    pub fn in_the_way(&self, from: &str, to: &str) -> GitResult<Vec<String>> {
         self.vcs.files_in_the_way(from, to)
     }
 
     /// Keeps the branch from moving until it goes to `to`, or is released. `false` when it is not at `from`
     /// any more.
-    pub fn hold(&self, from: &str, to: &str) -> Result<bool, GitError> {
+    pub fn hold(&self, from: &str, to: &str) -> GitResult<bool> {
         self.vcs.hold_branch(from, Some(to))
     }
 
-    /// The branch may move again.
     pub fn release(&self) {
         self.vcs.release_branch();
     }
@@ -205,7 +189,7 @@ impl Trunk {
         from: &str,
         tree: &str,
         tip: &str,
-    ) -> Result<Option<(Vec<String>, String)>, GitError> {
+    ) -> GitResult<Option<(Vec<String>, String)>> {
         let (before, there) = (self.tree(from)?, self.tree(tip)?);
         if before == there || before == tree {
             return Ok(None);
@@ -219,7 +203,7 @@ impl Trunk {
 
     /// Moves the branch, and the user's files with it. `HeadMoved` when it is not where it was, or when a
     /// file changed a moment ago.
-    pub fn advance(&self, from: &str, to: &str) -> Result<(), GitError> {
+    pub fn advance(&self, from: &str, to: &str) -> GitResult<()> {
         // It must be the branch of the run.
         self.tip()?;
         let why = format!("ralph: {to} has landed");
@@ -228,8 +212,24 @@ impl Trunk {
 }
 
 impl GitVcs {
+    /// Merges two commits in the object database: the tree, and the files that conflict in it, if any do.
+    pub(super) fn merge_trees(
+        &self,
+        ours: &str,
+        theirs: &str,
+    ) -> GitResult<(String, Option<Vec<String>>)> {
+        let merge =
+            ["merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", ours, theirs];
+        let (clean, printed) = self.git(&merge).yes_or_no()?;
+        let mut parts = printed.split(|byte| *byte == 0);
+        let tree = String::from_utf8_lossy(parts.next().unwrap_or_default()).trim().to_owned();
+        let mut files: Vec<String> = parts.filter(|name| !name.is_empty()).map(spelled).collect();
+        files.dedup();
+        Ok((tree, (!clean).then_some(files)))
+    }
+
     /// Moves the worktree and its branch to this commit. Uncommitted files there are lost: save them first.
-    pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
+    pub fn move_to(&self, commit: &str) -> GitResult<()> {
         if self.sandboxed.is_none() {
             return self.git(&["reset", "--quiet", "--hard", commit]).run().map(drop);
         }
@@ -244,13 +244,13 @@ impl GitVcs {
     }
 
     /// Checks out a branch in the worktree. Uncommitted files there are lost: save them first.
-    pub(crate) fn switch_to(&self, branch: &str) -> Result<(), GitError> {
+    pub(crate) fn switch_to(&self, branch: &str) -> GitResult<()> {
         self.git(&["symbolic-ref", "HEAD", &format!("refs/heads/{branch}")]).run()?;
         self.move_to("HEAD")
     }
 
     /// Returns to a branch with the current commit, if that is based on it. No file changes.
-    pub(crate) fn return_to_branch(&self, branch: &str) -> Result<(), GitError> {
+    pub(crate) fn return_to_branch(&self, branch: &str) -> GitResult<()> {
         let at = self.position()?;
         if at.branch.as_deref() == Some(branch) {
             return Ok(());

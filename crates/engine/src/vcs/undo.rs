@@ -7,9 +7,9 @@ use ralph_core::records::FileChange;
 
 use super::branch::{Advanced, Files};
 use super::in_place::{Author, GitVcs};
-use crate::git::GitError;
 use crate::git::entries::{Entry, RAW, RepoPath, parse_changes};
 use crate::git::spelling::spelled;
+use crate::git::{GitError, GitResult};
 use crate::ports::Vcs;
 
 /// How many commits are listed at once; older ones are asked for one by one.
@@ -63,7 +63,6 @@ pub struct Undo {
     head: String,
 }
 
-/// A commit that is reverted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revert {
     pub commit: String,
@@ -72,20 +71,19 @@ pub struct Revert {
 }
 
 impl GitVcs {
-    /// Whether the repository has this commit.
-    pub fn exists(&self, commit: &str) -> Result<bool, GitError> {
+    pub fn exists(&self, commit: &str) -> GitResult<bool> {
         Ok(self.commit_parts(commit)?.is_some())
     }
 
     /// What a commit changed, compared with its first parent.
-    pub fn changes_of(&self, commit: &str) -> Result<Vec<FileChange>, GitError> {
+    pub fn changes_of(&self, commit: &str) -> GitResult<Vec<FileChange>> {
         let Some(parts) = self.commit_parts(commit)? else { return Ok(vec![]) };
         let before = self.tree_of(parts.parents.first().map(String::as_str))?;
         self.counted_changes(&before, &parts.tree)
     }
 
     /// Whether the branch that is checked out has this commit.
-    pub fn has_commit(&self, commit: &str) -> Result<bool, GitError> {
+    pub fn has_commit(&self, commit: &str) -> GitResult<bool> {
         let Some(head) = self.position()?.head else { return Ok(false) };
         if self.commit_parts(commit)?.is_none() {
             return Ok(false);
@@ -94,7 +92,7 @@ impl GitVcs {
     }
 
     /// The newest commits of the branch that is checked out.
-    pub fn recent_commits(&self) -> Result<HashSet<String>, GitError> {
+    pub fn recent_commits(&self) -> GitResult<HashSet<String>> {
         if self.position()?.head.is_none() {
             return Ok(HashSet::new());
         }
@@ -103,7 +101,7 @@ impl GitVcs {
 
     /// The commits since `oldest` that others have reverted, each with the commit that reverts it. A revert that
     /// was itself reverted does not count.
-    pub fn reverted_since(&self, oldest: &str) -> Result<Vec<(String, String)>, GitError> {
+    pub fn reverted_since(&self, oldest: &str) -> GitResult<Vec<(String, String)>> {
         let range = format!("{oldest}..HEAD");
         let log = [
             "log",
@@ -129,7 +127,7 @@ impl GitVcs {
     }
 
     /// The commits of this branch whose messages name a task, as those of the loop do, the newest first.
-    pub fn commits_naming(&self, task: &str) -> Result<Vec<(String, String)>, GitError> {
+    pub fn commits_naming(&self, task: &str) -> GitResult<Vec<(String, String)>> {
         let grep = format!("--grep=Task: {task}");
         let log = ["log", "-z", "--fixed-strings", &grep, "--max-count=100", "--format=%H%n%B"];
         let printed = self.git(&log).arg("--").run()?;
@@ -210,7 +208,7 @@ impl GitVcs {
     }
 
     /// Finishes or reverts what a killed run left half-landed, as the next run would.
-    pub fn finish_landing(&self) -> Result<(), GitError> {
+    pub fn finish_landing(&self) -> GitResult<()> {
         self.finish_advance()
     }
 
@@ -236,17 +234,10 @@ impl GitVcs {
         let base = self.commit_tree(&after, &[], "with\n", Author::Ralph)?;
         let ours = self.commit_tree(there, &[&base], "there\n", Author::Ralph)?;
         let theirs = self.commit_tree(&before, &[&base], "without\n", Author::Ralph)?;
-        let merge =
-            ["merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", &ours, &theirs];
-        let (clean, printed) = self.git(&merge).yes_or_no()?;
-        let mut parts = printed.split(|byte| *byte == 0);
-        let tree = String::from_utf8_lossy(parts.next().unwrap_or_default()).trim().to_owned();
-        if clean {
-            return Ok(tree);
+        match self.merge_trees(&ours, &theirs)? {
+            (tree, None) => Ok(tree),
+            (_, Some(files)) => Err(UndoError::Conflict { commit: commit.to_owned(), files }),
         }
-        let mut files: Vec<String> = parts.filter(|name| !name.is_empty()).map(spelled).collect();
-        files.dedup();
-        Err(UndoError::Conflict { commit: commit.to_owned(), files })
     }
 
     /// The tree with the checkboxes of a plan cleared. A plan that is not committed, or that the user has changed

@@ -11,14 +11,13 @@ use ralph_core::{TaskId, Timestamp};
 
 use super::in_place::{Author, GitVcs};
 use crate::clock;
-use crate::git::GitError;
+use crate::git::GitResult;
 use crate::git::entries::os_path;
 use crate::ports::{RunBase, Saved};
 use crate::project::Project;
 
 const WIP: &str = "refs/ralph/wip/";
 
-/// Unfinished work that is saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wip {
     pub task: TaskId,
@@ -74,7 +73,7 @@ pub(super) fn saved_words(task: &TaskId, attempt: u32) -> String {
 impl GitVcs {
     /// The tree of the commit that is checked out, and the tree of everything in the worktree: their difference is
     /// the uncommitted work.
-    pub fn uncommitted(&self) -> Result<(String, String), GitError> {
+    pub fn uncommitted(&self) -> GitResult<(String, String)> {
         let position = self.position()?;
         let from = self.tree_of(position.head.as_deref())?;
         let (head, branch) = (position.head, position.branch);
@@ -84,12 +83,7 @@ impl GitVcs {
 
     /// Saves all that a worktree has beyond a commit: what was committed there since, and what was not.
     /// `None` when it has nothing.
-    pub fn save_since(
-        &self,
-        from: &str,
-        task: &TaskId,
-        attempt: u32,
-    ) -> Result<Option<Saved>, GitError> {
+    pub fn save_since(&self, from: &str, task: &TaskId, attempt: u32) -> GitResult<Option<Saved>> {
         self.adopt_head()?;
         let Some(from) = self.commit_parts(from)?.map(|commit| commit.id) else {
             return Ok(None);
@@ -123,14 +117,14 @@ impl GitVcs {
     }
 
     /// Everything that is saved, without the files that each changes.
-    pub(super) fn listed_saves(&self) -> Result<Vec<Wip>, GitError> {
+    pub(super) fn listed_saves(&self) -> GitResult<Vec<Wip>> {
         let format = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(subject)";
         let lines = self.git(&["for-each-ref", format, WIP]).lines()?;
         Ok(lines.iter().filter_map(|line| parse_save(line)).collect())
     }
 
     /// Everything that is saved, the newest first.
-    pub(super) fn saves(&self) -> Result<Vec<Wip>, GitError> {
+    pub(super) fn saves(&self) -> GitResult<Vec<Wip>> {
         let mut saves = self.listed_saves()?;
         let mut files = self.files_of(&saves)?;
         for save in &mut saves {
@@ -143,7 +137,7 @@ impl GitVcs {
     }
 
     /// What each save changes, by one process for all of them.
-    fn files_of(&self, saves: &[Wip]) -> Result<HashMap<String, Vec<PathBuf>>, GitError> {
+    fn files_of(&self, saves: &[Wip]) -> GitResult<HashMap<String, Vec<PathBuf>>> {
         let mut files: HashMap<String, Vec<PathBuf>> =
             saves.iter().map(|save| (save.saved.commit.clone(), Vec::new())).collect();
         let asked: String = saves.iter().map(|save| format!("{}\n", save.saved.commit)).collect();
@@ -185,12 +179,12 @@ fn parse_save(line: &str) -> Option<Wip> {
 
 /// Everything that is saved in this repository, the newest first. Refs that ralph did not name are
 /// skipped.
-pub fn list_wip(project: &Project) -> Result<Vec<Wip>, GitError> {
+pub fn list_wip(project: &Project) -> GitResult<Vec<Wip>> {
     GitVcs::new(project.clone())?.saves()
 }
 
 /// The tasks with saved work in this repository, the newest first, each with the first line of its newest save.
-pub fn saved_tasks(project: &Project) -> Result<Vec<(TaskId, String)>, GitError> {
+pub fn saved_tasks(project: &Project) -> GitResult<Vec<(TaskId, String)>> {
     let mut saves = GitVcs::new(project.clone())?.listed_saves()?;
     saves.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| b.attempt.cmp(&a.attempt)));
     let mut tasks: Vec<(TaskId, String)> = Vec::new();

@@ -19,11 +19,11 @@ use super::restore::RecoverError;
 use super::stamp::changed_at;
 use super::start::{Start, ref_of};
 use super::wip::{ref_name, saved_words};
-use crate::git::GitError;
 use crate::git::entries::{Change, Entry, RepoPath};
 use crate::git::position::{Position, operation};
 use crate::git::scratch::Scratch;
 use crate::git::spelling::spelled;
+use crate::git::{GitError, GitResult};
 use crate::ports::{Blocked, Candidate, Opened, Restored, RunBase, Saved, SetAsideWork};
 use crate::project::write_privately;
 use crate::untrusted::{LARGE, read_own};
@@ -85,18 +85,18 @@ impl Leftovers {
 }
 
 impl GitVcs {
-    fn record_path(&self) -> Result<PathBuf, GitError> {
+    fn record_path(&self) -> GitResult<PathBuf> {
         Ok(self.project.own_git_dir()?.join(RECORD))
     }
 
     /// The record; an unreadable one counts as none, and then everything uncommitted is the user's.
-    pub(super) fn record(&self) -> Result<Record, GitError> {
+    pub(super) fn record(&self) -> GitResult<Record> {
         let path = self.record_path()?;
         let text = read_own(&path, LARGE).unwrap_or_default();
         Ok(serde_json::from_slice(&text).unwrap_or_default())
     }
 
-    pub(super) fn write_record(&self, record: &Record) -> Result<(), GitError> {
+    pub(super) fn write_record(&self, record: &Record) -> GitResult<()> {
         let path = self.record_path()?;
         let text = serde_json::to_string(record).map_err(std::io::Error::other);
         let written = text.and_then(|text| write_privately(&path, &text));
@@ -104,7 +104,7 @@ impl GitVcs {
     }
 
     /// Ralph does not work in a tree that git is in the middle of changing: conflict markers would be work.
-    pub(super) fn refuse_operation(&self) -> Result<(), GitError> {
+    pub(super) fn refuse_operation(&self) -> GitResult<()> {
         match operation(&self.project.own_git_dir()?) {
             Some(operation) => Err(GitError::InProgress { operation }),
             None => Ok(()),
@@ -112,7 +112,7 @@ impl GitVcs {
     }
 
     /// The same for an index with conflicts that no operation is left to finish.
-    pub(super) fn refuse_unmerged(&self) -> Result<(), GitError> {
+    pub(super) fn refuse_unmerged(&self) -> GitResult<()> {
         let listed = self.git(&["ls-files", "--unmerged", "-z"]).run()?;
         let first = listed.split(|byte| *byte == 0).find_map(|line| {
             let path = line.split(|byte| *byte == b'\t').nth(1)?;
@@ -128,7 +128,7 @@ impl GitVcs {
         run: &RunId,
         base: &RunBase,
         owner: Option<&TaskId>,
-    ) -> Result<Opened, GitError> {
+    ) -> GitResult<Opened> {
         self.refuse_operation()?;
         let mut record = self.record()?;
         let closed_at = record.head.take();
@@ -164,7 +164,7 @@ impl GitVcs {
         &self,
         base: &RunBase,
         tasks: &[TaskId],
-    ) -> Result<Option<SetAsideWork>, GitError> {
+    ) -> GitResult<Option<SetAsideWork>> {
         let mut record = self.record()?;
         let left = self.evacuate_others(base, &mut record, tasks)?;
         if left.is_some() {
@@ -179,7 +179,7 @@ impl GitVcs {
         base: &RunBase,
         record: &mut Record,
         tasks: &[TaskId],
-    ) -> Result<Option<SetAsideWork>, GitError> {
+    ) -> GitResult<Option<SetAsideWork>> {
         let Some(owner) =
             record.owner.take_if(|owner| !tasks.iter().any(|t| t.as_str() == owner.task))
         else {
@@ -200,7 +200,7 @@ impl GitVcs {
 
     /// The commits that a session made on a branch of the loop's own, and that nothing has accepted, are
     /// uncommitted work again: the branch goes back to where the save begins.
-    fn uncommit(&self, save: &CommitParts, record: &Record) -> Result<(), GitError> {
+    fn uncommit(&self, save: &CommitParts, record: &Record) -> GitResult<()> {
         let Some(sandboxed) =
             self.sandboxed.as_ref().filter(|sandboxed| sandboxed.git_dir.is_linked())
         else {
@@ -225,7 +225,7 @@ impl GitVcs {
         owner: &TaskId,
         record: &mut Record,
         opened: &mut Opened,
-    ) -> Result<(), GitError> {
+    ) -> GitResult<()> {
         let Some(commit) = record.aside.remove(owner.as_str()) else { return Ok(()) };
         let Some(wip) = self.saves()?.into_iter().find(|save| save.saved.commit == commit) else {
             return Ok(());
@@ -249,7 +249,7 @@ impl GitVcs {
     }
 
     /// The save of an owner, while it is there.
-    fn saved_work(&self, owner: &Owner) -> Result<Option<CommitParts>, GitError> {
+    fn saved_work(&self, owner: &Owner) -> GitResult<Option<CommitParts>> {
         match &owner.save {
             Some(commit) => self.commit_parts(commit),
             None => Ok(None),
@@ -257,7 +257,7 @@ impl GitVcs {
     }
 
     /// The owner's work in the worktree.
-    fn leftovers(&self, record: &Record) -> Result<Leftovers, GitError> {
+    fn leftovers(&self, record: &Record) -> GitResult<Leftovers> {
         let Some(owner) = &record.owner else { return Ok(Leftovers::default()) };
         let Some(save) = self.saved_work(owner)? else { return Ok(Leftovers::default()) };
         let from = self.tree_of(save.parents.first().map(String::as_str))?;
@@ -274,7 +274,7 @@ impl GitVcs {
         run: &RunId,
         head: Option<&str>,
         head_tree: &str,
-    ) -> Result<Option<String>, GitError> {
+    ) -> GitResult<Option<String>> {
         let record = self.record()?;
         if record.open {
             let start = match &record.start {
@@ -298,7 +298,7 @@ impl GitVcs {
         start: Option<CommitParts>,
         head: Option<&str>,
         head_tree: &str,
-    ) -> Result<Option<String>, GitError> {
+    ) -> GitResult<Option<String>> {
         let known = start.as_ref().map(|start| start.id.clone());
         let Some(lived) = self.last_lived()? else { return Ok(known) };
         let files = self.worktree_tree(head)?;
@@ -323,7 +323,7 @@ impl GitVcs {
     }
 
     /// The task whose session was running when the last run was killed.
-    pub(super) fn interrupted_owner(&self) -> Result<Option<TaskId>, GitError> {
+    pub(super) fn interrupted_owner(&self) -> GitResult<Option<TaskId>> {
         let record = self.record()?;
         let owner = record.owner.filter(|_| record.open);
         Ok(owner.and_then(|owner| TaskId::new(owner.task).ok()))
@@ -336,7 +336,7 @@ impl GitVcs {
         candidate: &Candidate,
         task: &TaskId,
         attempt: u32,
-    ) -> Result<Option<Saved>, GitError> {
+    ) -> GitResult<Option<Saved>> {
         let saved = self.write_save(base, candidate, task, attempt)?;
         let mut record = self.record()?;
         record.open = false;
@@ -349,7 +349,7 @@ impl GitVcs {
     }
 
     /// Nothing of these tasks is in the worktree any more: it was accepted, or reverted.
-    pub(super) fn close_workspace(&self, tasks: &[TaskId]) -> Result<(), GitError> {
+    pub(super) fn close_workspace(&self, tasks: &[TaskId]) -> GitResult<()> {
         let mut record = self.record()?;
         record.owner = None;
         record.start = None;
@@ -368,7 +368,7 @@ impl GitVcs {
         candidate: &Candidate,
         task: &TaskId,
         attempt: u32,
-    ) -> Result<Option<Saved>, GitError> {
+    ) -> GitResult<Option<Saved>> {
         let linked = self.sandboxed.as_ref().is_some_and(|sandboxed| sandboxed.git_dir.is_linked());
         // On a branch of the loop's own, commits that nothing has accepted are part of the work.
         let since = match (&base.head, &candidate.head) {
@@ -409,7 +409,7 @@ impl GitVcs {
 
     /// The tree without what does not belong to the task: the plan, which ralph keeps in any case, and the
     /// user's earlier changes, where everything is committed.
-    fn own_part(&self, base: &RunBase, from: &str, tree: &str) -> Result<String, GitError> {
+    fn own_part(&self, base: &RunBase, from: &str, tree: &str) -> GitResult<String> {
         let changes = self.diff(from, tree)?;
         let is_plan = |change: &&Change| {
             base.plan.as_deref().map(str::as_bytes) == Some(change.path.as_slice())
@@ -429,7 +429,7 @@ impl GitVcs {
         &self,
         tree: &str,
         wanted: impl Iterator<Item = (&'e RepoPath, Option<&'e Entry>)> + Clone,
-    ) -> Result<String, GitError> {
+    ) -> GitResult<String> {
         let scratch = Scratch::empty(self.worktree())?;
         scratch.git(&["read-tree", tree]).run()?;
         scratch.set(tree, wanted)?;
@@ -442,7 +442,7 @@ impl GitVcs {
         tree: &str,
         from: &str,
         paths: &[String],
-    ) -> Result<String, GitError> {
+    ) -> GitResult<String> {
         if paths.is_empty() {
             return Ok(tree.to_owned());
         }
@@ -457,7 +457,7 @@ impl GitVcs {
         base: &RunBase,
         tree: &str,
         paths: &[String],
-    ) -> Result<RunBase, GitError> {
+    ) -> GitResult<RunBase> {
         let known = match &base.start {
             Some(start) => self.commit_parts(start)?,
             None => None,
@@ -485,7 +485,7 @@ impl GitVcs {
         tree: &str,
         from: Option<&str>,
         to: Option<&str>,
-    ) -> Result<String, GitError> {
+    ) -> GitResult<String> {
         // Sessions that have ended rewrite no history.
         let rewritten = match (from, to) {
             (Some(from), Some(to)) => !self.is_ancestor(from, to)?,

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::git::folders::{LONGEST, line_of, named_admin, plain};
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitResult};
 use crate::project::Project;
 use crate::untrusted::read_own;
 
@@ -15,7 +15,6 @@ pub(super) const TOKEN: &str = "ralph";
 /// What git writes into the lock of a worktree that it is still making.
 const INITIALIZING: &str = "initializing";
 
-/// Git's folder for one worktree.
 #[derive(Debug, Clone)]
 pub(super) struct Admin {
     pub(super) folder: PathBuf,
@@ -66,7 +65,7 @@ pub(super) fn admins(project: &Project) -> Vec<Admin> {
 }
 
 /// The worktree in which a branch is checked out.
-pub(super) fn checked_out(project: &Project, branch: &str) -> Result<Option<PathBuf>, GitError> {
+pub(super) fn checked_out(project: &Project, branch: &str) -> GitResult<Option<PathBuf>> {
     let printed = Git::plumbing(&project.root, &["worktree", "list", "--porcelain", "-z"]).run()?;
     let wanted = format!("branch refs/heads/{branch}");
     let mut place = None;

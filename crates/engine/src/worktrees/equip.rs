@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::git::pinned::trust;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, GitResult};
 use crate::project::Project;
 use crate::vcs::copy_inside;
 
@@ -62,7 +62,7 @@ pub(super) fn set_identity(
     worktree: &Path,
     identity: &Identity,
     before: &[String],
-) -> Result<Vec<String>, GitError> {
+) -> GitResult<Vec<String>> {
     let list = Git::plumbing(worktree, &["config", "--worktree", "--list", "-z"]).run();
     // There is no file yet.
     let list = list.unwrap_or_default();
@@ -94,7 +94,7 @@ pub(super) fn carry(
     worktree: &Path,
     identity: &Identity,
     fresh: bool,
-) -> Result<(), GitError> {
+) -> GitResult<()> {
     let (from, to) = (project.worktree.join(file), worktree.join(file));
     if fresh || to.symlink_metadata().is_err() {
         copy_inside(&from, worktree, file)
@@ -116,7 +116,7 @@ fn ignore_in(
     worktree: &Path,
     file: &Path,
     home: Option<&Path>,
-) -> Result<(), GitError> {
+) -> GitResult<()> {
     const LIST: &str = "ralph-exclude";
     let own = Project::find(worktree)?.own_git_dir()?;
     let list = own.join(LIST);

@@ -9,10 +9,9 @@ use super::admin_folder::is_free;
 use super::marker::WorktreeStage;
 use super::prepare::Worktrees;
 use super::repair::is_ours;
-use crate::git::GitError;
+use crate::git::GitResult;
 use crate::git::folders::named_admin;
 
-/// The state of a worktree of ralph's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
     Whole,
@@ -39,7 +38,6 @@ impl Condition {
     }
 }
 
-/// A worktree of ralph's, and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspected {
     pub branch: BranchName,
@@ -49,7 +47,7 @@ pub struct Inspected {
 
 impl Worktrees {
     /// Every worktree that ralph made or began to make, and its state.
-    pub fn inspect(&self) -> Result<Vec<Inspected>, GitError> {
+    pub fn inspect(&self) -> GitResult<Vec<Inspected>> {
         let all = self.markers.all()?.into_iter().map(|(branch, marker)| {
             let admin = self.admin_at(&marker.path);
             let free = is_free(&marker.path);

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 
 use ralph_core::branch::BranchName;
 
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitResult};
 use crate::project::Project;
 use crate::vcs::wip::{Wip, list_wip};
 
 /// Where all refs of ralph are.
 const REFS: &str = "refs/ralph/";
 
-/// A ref of ralph's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnRef {
     pub name: String,
@@ -21,8 +20,7 @@ pub struct OwnRef {
     pub work: Option<Wip>,
 }
 
-/// Every ref of ralph's.
-pub fn own_refs(project: &Project) -> Result<Vec<OwnRef>, GitError> {
+pub fn own_refs(project: &Project) -> GitResult<Vec<OwnRef>> {
     let asked = ["for-each-ref", "--format=%(objectname) %(refname)", REFS];
     let lines = Git::plumbing(&project.root, &asked).lines()?;
     let mut saves = list_wip(project)?;
@@ -35,7 +33,7 @@ pub fn own_refs(project: &Project) -> Result<Vec<OwnRef>, GitError> {
 }
 
 /// Removes refs that still lead where they did.
-pub fn remove_refs(project: &Project, refs: &[OwnRef]) -> Result<(), GitError> {
+pub fn remove_refs(project: &Project, refs: &[OwnRef]) -> GitResult<()> {
     let asked: String =
         refs.iter().map(|one| format!("delete {} {}\n", one.name, one.commit)).collect();
     if asked.is_empty() {
@@ -46,7 +44,7 @@ pub fn remove_refs(project: &Project, refs: &[OwnRef]) -> Result<(), GitError> {
 }
 
 /// The branches whose names begin so, and whether another branch, or one of a remote, has all their commits.
-pub fn branches(project: &Project, prefix: &str) -> Result<Vec<(BranchName, bool)>, GitError> {
+pub fn branches(project: &Project, prefix: &str) -> GitResult<Vec<(BranchName, bool)>> {
     let asked = ["for-each-ref", "--format=%(objectname) %(refname:lstrip=2)"];
     let place = format!("refs/heads/{prefix}");
     let mut found = Vec::new();
@@ -79,7 +77,7 @@ pub fn own_files(project: &Project) -> Vec<PathBuf> {
 }
 
 /// Whether the repository has the setting that ralph's worktrees need, and nothing else uses it.
-pub fn has_idle_worktree_config(project: &Project) -> Result<bool, GitError> {
+pub fn has_idle_worktree_config(project: &Project) -> GitResult<bool> {
     let in_use = ["worktrees", "config.worktree"].map(|name| project.git_dir.join(name).exists());
     if in_use.contains(&true) {
         return Ok(false);
@@ -89,7 +87,7 @@ pub fn has_idle_worktree_config(project: &Project) -> Result<bool, GitError> {
 }
 
 /// Removes that setting, and its section where nothing else is in it.
-pub fn remove_worktree_config(project: &Project) -> Result<(), GitError> {
+pub fn remove_worktree_config(project: &Project) -> GitResult<()> {
     let unset = ["config", "--local", "--unset", "extensions.worktreeConfig"];
     Git::plumbing(&project.root, &unset).run()?;
     let rest = ["config", "--local", "--get-regexp", "^extensions\\."];

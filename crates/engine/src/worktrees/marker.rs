@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::clock::{Stopwatch, now};
 use crate::entropy::Ids;
 use crate::git::folders::gone;
-use crate::ports::GitError;
 use crate::ports::WorktreeRefusal;
+use crate::ports::{GitError, GitResult};
 use crate::project::{Project, sweep_halves, without_dots, write_privately};
 use crate::untrusted::{SMALL, open_own, read_own};
 
@@ -77,9 +77,7 @@ impl Marker {
             setup_done: false,
         }
     }
-}
 
-impl Marker {
     /// Whether ralph could have written it: a repository that came from elsewhere can bring markers along, and
     /// folders are removed by what they say.
     fn check(&self) -> Result<(), &'static str> {
@@ -95,7 +93,6 @@ impl Marker {
     }
 }
 
-/// The markers of a repository.
 #[derive(Debug)]
 pub(super) struct Markers {
     folder: PathBuf,
@@ -110,11 +107,11 @@ impl Markers {
         self.folder.join(branch.file_name() + ".toml")
     }
 
-    pub(super) fn read(&self, branch: &BranchName) -> Result<Option<Marker>, GitError> {
+    pub(super) fn read(&self, branch: &BranchName) -> GitResult<Option<Marker>> {
         read(&self.file(branch))
     }
 
-    pub(super) fn write(&self, branch: &BranchName, marker: &Marker) -> Result<(), GitError> {
+    pub(super) fn write(&self, branch: &BranchName, marker: &Marker) -> GitResult<()> {
         let path = self.file(branch);
         let text = toml::to_string(marker).map_err(|error| WorktreeRefusal::Marker {
             path: path.clone(),
@@ -123,13 +120,13 @@ impl Markers {
         write_privately(&path, &text).map_err(|source| GitError::File { path, source })
     }
 
-    pub(super) fn forget(&self, branch: &BranchName) -> Result<(), GitError> {
+    pub(super) fn forget(&self, branch: &BranchName) -> GitResult<()> {
         let path = self.file(branch);
         gone(std::fs::remove_file(&path)).map_err(|source| GitError::File { path, source })
     }
 
     /// Every marker with its branch, in the order of their names.
-    pub(super) fn all(&self) -> Result<Vec<(BranchName, Marker)>, GitError> {
+    pub(super) fn all(&self) -> GitResult<Vec<(BranchName, Marker)>> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let path = entry.path();
@@ -151,7 +148,7 @@ impl Markers {
 
     /// Takes the lock of a branch. Its holder may be a git whose ralph was killed: it inherited the lock, and
     /// ralph waits for it.
-    pub(super) fn hold(&self, branch: &BranchName, most: Duration) -> Result<Hold, GitError> {
+    pub(super) fn hold(&self, branch: &BranchName, most: Duration) -> GitResult<Hold> {
         let path = self.folder.join(branch.file_name() + ".lock");
         let waited = Stopwatch::start();
         loop {
@@ -208,7 +205,7 @@ impl Markers {
     }
 }
 
-fn read(path: &Path) -> Result<Option<Marker>, GitError> {
+fn read(path: &Path) -> GitResult<Option<Marker>> {
     let refusal = |why: String| WorktreeRefusal::Marker { path: path.to_owned(), why };
     let bytes = match read_own(path, SMALL) {
         Ok(bytes) => bytes,

@@ -10,7 +10,7 @@ use super::equip::{self, Identity};
 use super::marker::{Hold, Marker, Markers, WorktreeStage};
 use crate::crash;
 use crate::git::folders::plain;
-use crate::git::{Git, GitError, commit_of};
+use crate::git::{Git, GitError, GitResult, commit_of};
 use crate::ports::WorktreeRefusal;
 use crate::project::{Project, write_privately};
 use crate::session_git::GitSandbox;
@@ -29,7 +29,6 @@ pub struct Worktrees {
     sandbox: Option<GitSandbox>,
 }
 
-/// The wanted worktree.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     pub branch: &'a BranchName,
@@ -42,7 +41,6 @@ pub struct Wanted<'a> {
     pub carried: Option<&'a Path>,
 }
 
-/// A worktree that is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     pub path: PathBuf,
@@ -92,7 +90,7 @@ impl Worktrees {
     }
 
     /// Version control in a worktree of the repository.
-    pub fn vcs(&self, project: Project) -> Result<GitVcs, GitError> {
+    pub fn vcs(&self, project: Project) -> GitResult<GitVcs> {
         let vcs = GitVcs::new(project)?;
         match &self.sandbox {
             Some(sandbox) => vcs.sandboxed(sandbox),
@@ -102,7 +100,7 @@ impl Worktrees {
 
     /// Creates the worktree of a branch, or reuses an existing one. If it is killed at any moment, the next
     /// call repairs it. What is not ours is never touched.
-    pub fn prepare(&self, wanted: &Wanted<'_>) -> Result<Prepared, GitError> {
+    pub fn prepare(&self, wanted: &Wanted<'_>) -> GitResult<Prepared> {
         self.check_home()?;
         self.project.exclude_state()?;
         self.project.exclude_folder(&self.folder)?;
@@ -143,7 +141,7 @@ impl Worktrees {
     }
 
     /// The setup command succeeded in the worktree of this branch, and is not run again.
-    pub fn mark_set_up(&self, branch: &BranchName) -> Result<(), GitError> {
+    pub fn mark_set_up(&self, branch: &BranchName) -> GitResult<()> {
         crash::point("worktree-set-up");
         let _hold = self.markers.hold(branch, self.patience)?;
         match self.markers.read(branch)? {
@@ -153,7 +151,7 @@ impl Worktrees {
     }
 
     /// Where the worktree of a branch is.
-    pub fn path_of(&self, branch: &BranchName) -> Result<PathBuf, GitError> {
+    pub fn path_of(&self, branch: &BranchName) -> GitResult<PathBuf> {
         let path = branch.folder().fold(self.folder.clone(), |path, part| path.join(part));
         let Ok(inside) = path.strip_prefix(&self.project.root) else { return Ok(path) };
         // What the repository brings along must not lead our writing out of it.
@@ -167,7 +165,7 @@ impl Worktrees {
         Ok(path)
     }
 
-    fn check_home(&self) -> Result<(), GitError> {
+    fn check_home(&self) -> GitResult<()> {
         let refuse = |why| WorktreeRefusal::NoHome { path: self.project.root.clone(), why };
         if self.project.git_dir != self.project.root.join(".git") {
             return Err(refuse("its git directory is elsewhere, as in a submodule").into());
@@ -179,7 +177,7 @@ impl Worktrees {
         Ok(())
     }
 
-    fn config_of_worktrees(&self) -> Result<Option<bool>, GitError> {
+    fn config_of_worktrees(&self) -> GitResult<Option<bool>> {
         let get = ["config", "--local", "--type=bool", "--get", "extensions.worktreeConfig"];
         Ok(self.git(&get).answer()?.map(|text| text == "true"))
     }
@@ -188,7 +186,7 @@ impl Worktrees {
         Git::plumbing(&self.project.root, arguments)
     }
 
-    fn commit_named(&self, wanted: &Wanted<'_>) -> Result<String, GitError> {
+    fn commit_named(&self, wanted: &Wanted<'_>) -> GitResult<String> {
         let none = || {
             let (branch, base) = (wanted.branch.to_string(), wanted.base.to_owned());
             WorktreeRefusal::NoBase { branch, base }.into()
@@ -197,25 +195,19 @@ impl Worktrees {
     }
 
     /// The commit of the branch; `None` when there is no such branch.
-    pub(super) fn tip(&self, branch: &BranchName) -> Result<Option<String>, GitError> {
+    pub(super) fn tip(&self, branch: &BranchName) -> GitResult<Option<String>> {
         let name = format!("refs/heads/{branch}");
         self.git(&["rev-parse", "--verify", "--quiet", &name]).answer()
     }
 
-    fn contains(&self, branch: &BranchName, base: &str) -> Result<bool, GitError> {
+    fn contains(&self, branch: &BranchName, base: &str) -> GitResult<bool> {
         let name = format!("refs/heads/{branch}");
         Ok(self.git(&["merge-base", "--is-ancestor", base, &name]).yes_or_no()?.0)
     }
 
     /// Asks git for the worktree. The marker is written first, so that ralph knows whatever is left of it as
     /// its own.
-    fn add(
-        &self,
-        branch: &BranchName,
-        path: &Path,
-        base: &str,
-        hold: &Hold,
-    ) -> Result<Marker, GitError> {
+    fn add(&self, branch: &BranchName, path: &Path, base: &str, hold: &Hold) -> GitResult<Marker> {
         let tip = self.tip(branch)?;
         self.check_free(branch, path)?;
         if self.config_of_worktrees()? != Some(true) {
@@ -248,7 +240,7 @@ impl Worktrees {
     }
 
     /// Git failed: nothing of the attempt stays.
-    fn take_back(&self, branch: &BranchName, marker: &Marker) -> Result<(), GitError> {
+    fn take_back(&self, branch: &BranchName, marker: &Marker) -> GitResult<()> {
         self.clear_half(branch, marker)?;
         if marker.new_branch && self.tip(branch)?.as_ref() == Some(&marker.base) {
             let name = format!("refs/heads/{branch}");
@@ -259,7 +251,7 @@ impl Worktrees {
     }
 
     /// Writes into git's folder whose worktree it is.
-    pub(super) fn own(&self, admin: &Admin, marker: &Marker) -> Result<(), GitError> {
+    pub(super) fn own(&self, admin: &Admin, marker: &Marker) -> GitResult<()> {
         if admin.token.as_ref() == Some(&marker.token) {
             return Ok(());
         }
@@ -274,7 +266,7 @@ impl Worktrees {
     }
 
     /// Checks that nothing is in the way of a new worktree.
-    fn check_free(&self, branch: &BranchName, path: &Path) -> Result<(), GitError> {
+    fn check_free(&self, branch: &BranchName, path: &Path) -> GitResult<()> {
         if let Some(place) = admin_folder::checked_out(&self.project, branch.as_str())? {
             return Err(
                 WorktreeRefusal::Elsewhere { branch: branch.to_string(), path: place }.into()
@@ -289,7 +281,7 @@ impl Worktrees {
     }
 
     /// A new name must be valid on every disk, next to the existing branches.
-    fn check_name(&self, branch: &BranchName) -> Result<(), GitError> {
+    fn check_name(&self, branch: &BranchName) -> GitResult<()> {
         let list = ["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/"];
         for other in self.git(&list).lines()? {
             let Ok(other) = BranchName::new(&other) else { continue };

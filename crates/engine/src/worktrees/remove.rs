@@ -12,7 +12,7 @@ use super::repair::{check_unlocked, is_ours};
 use crate::crash;
 use crate::git::remove_tree;
 use crate::git::scratch;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, GitResult};
 use crate::ports::WorktreeRefusal;
 use crate::ports::{Candidate, RunBase, Saved, Vcs};
 use crate::project::Project;
@@ -22,7 +22,6 @@ use crate::vcs::sweep_checkouts;
 use crate::vcs::wip::{Wip, list_wip, ref_name};
 use crate::vcs::{Author, GitVcs, forget_sandbox};
 
-/// A worktree that ralph made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ours {
     pub branch: BranchName,
@@ -31,7 +30,6 @@ pub struct Ours {
     pub unsaved: bool,
 }
 
-/// What happened to a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removed {
     pub path: PathBuf,
@@ -43,7 +41,7 @@ pub struct Removed {
 
 impl Worktrees {
     /// Every worktree that ralph made, wherever it is.
-    pub fn ours(&self) -> Result<Vec<Ours>, GitError> {
+    pub fn ours(&self) -> GitResult<Vec<Ours>> {
         let all = self.markers.all()?;
         Ok(all
             .into_iter()
@@ -55,7 +53,7 @@ impl Worktrees {
     }
 
     /// The path of each of them, without inspecting it.
-    pub fn places(&self) -> Result<Vec<(BranchName, PathBuf)>, GitError> {
+    pub fn places(&self) -> GitResult<Vec<(BranchName, PathBuf)>> {
         Ok(self.markers.all()?.into_iter().map(|(branch, marker)| (branch, marker.path)).collect())
     }
 
@@ -65,7 +63,7 @@ impl Worktrees {
     }
 
     /// Removes the temporary files that killed processes left of their work in any of them.
-    pub fn sweep_temporary(&self) -> Result<(), GitError> {
+    pub fn sweep_temporary(&self) -> GitResult<()> {
         for (_, path) in self.places()? {
             scratch::sweep(&path);
             sweep_checkouts(&path);
@@ -79,7 +77,7 @@ impl Worktrees {
     }
 
     /// Whether [`Worktrees::remove`] would be refused. Changes nothing.
-    pub fn check_removable(&self, branch: &BranchName) -> Result<(), GitError> {
+    pub fn check_removable(&self, branch: &BranchName) -> GitResult<()> {
         match self.markers.read(branch)? {
             Some(marker) => self.may_go(branch, &marker).map(drop),
             None => Ok(()),
@@ -88,7 +86,7 @@ impl Worktrees {
 
     /// Saves unsaved work in the worktree of a branch and removes it. The branch stays. `None` when ralph
     /// created none.
-    pub fn remove(&self, branch: &BranchName) -> Result<Option<Removed>, GitError> {
+    pub fn remove(&self, branch: &BranchName) -> GitResult<Option<Removed>> {
         let hold = self.markers.hold(branch, self.patience)?;
         let Some(mut marker) = self.markers.read(branch)? else {
             hold.give_up();
@@ -138,12 +136,12 @@ impl Worktrees {
     }
 
     /// Whether ralph made the worktree of a branch.
-    pub fn is_ours(&self, branch: &BranchName) -> Result<bool, GitError> {
+    pub fn is_ours(&self, branch: &BranchName) -> GitResult<bool> {
         Ok(self.markers.read(branch)?.is_some())
     }
 
     /// Deletes a branch that no worktree has checked out any more. What only it leads to must be saved.
-    pub fn delete_branch(&self, branch: &BranchName) -> Result<(), GitError> {
+    pub fn delete_branch(&self, branch: &BranchName) -> GitResult<()> {
         let Some(tip) = self.tip(branch)? else { return Ok(()) };
         if super::admin_folder::checked_out(&self.project, branch.as_str())?.is_some() {
             return Ok(());
@@ -153,7 +151,7 @@ impl Worktrees {
     }
 
     /// Git's folder of a worktree that may be removed.
-    fn may_go(&self, branch: &BranchName, marker: &Marker) -> Result<Option<Admin>, GitError> {
+    fn may_go(&self, branch: &BranchName, marker: &Marker) -> GitResult<Option<Admin>> {
         let path = &marker.path;
         let admin = self.admin_at(path);
         self.check_place(branch, path)?;
@@ -175,7 +173,7 @@ impl Worktrees {
     /// Whether a marker may name this folder: a repository that came from elsewhere can contain markers. A
     /// folder is ralph's if it and git's own folder name each other, which nothing outside can fake, and
     /// otherwise only in the place for ralph's worktrees.
-    pub(super) fn check_place(&self, branch: &BranchName, path: &Path) -> Result<(), GitError> {
+    pub(super) fn check_place(&self, branch: &BranchName, path: &Path) -> GitResult<()> {
         if self.is_worktree(path) || self.is_in_place(path) {
             return Ok(());
         }
@@ -205,7 +203,7 @@ impl Worktrees {
         branch: &BranchName,
         path: &Path,
         admin: Option<&Admin>,
-    ) -> Result<Option<Wip>, GitError> {
+    ) -> GitResult<Option<Wip>> {
         let not_saved = |why: String| WorktreeRefusal::NotSaved { path: path.to_owned(), why };
         if admin.is_none() {
             let why = "git no longer knows it, so ralph cannot save what is in it".to_owned();
@@ -276,7 +274,7 @@ impl Worktrees {
 
 impl GitVcs {
     /// Whether a save is of this very work.
-    fn holds(&self, save: &Wip, candidate: &Candidate) -> Result<bool, GitError> {
+    fn holds(&self, save: &Wip, candidate: &Candidate) -> GitResult<bool> {
         let parts = self.commit_parts(&save.saved.commit)?;
         Ok(parts.is_some_and(|parts| {
             parts.tree == candidate.tree && parts.parents.first() == candidate.head.as_ref()

@@ -20,7 +20,7 @@ use super::prepare::Worktrees;
 use crate::crash;
 use crate::git::folders::{gone, named_admin, plain, remove_tree};
 use crate::git::position::position;
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, GitResult};
 use crate::ports::WorktreeRefusal;
 use crate::project::Project;
 use crate::vcs::GitVcs;
@@ -36,7 +36,7 @@ impl Worktrees {
         branch: &BranchName,
         path: &Path,
         notes: &mut Vec<String>,
-    ) -> Result<Option<Marker>, GitError> {
+    ) -> GitResult<Option<Marker>> {
         let admin = self.admin_at(path);
         let marker = self.markers.read(branch)?;
         let Some(marker) = marker.filter(|marker| is_ours(marker, admin.as_ref())) else {
@@ -99,7 +99,7 @@ impl Worktrees {
         marker: &Marker,
         admin: &Admin,
         notes: &mut Vec<String>,
-    ) -> Result<Option<Marker>, GitError> {
+    ) -> GitResult<Option<Marker>> {
         let project = Project::find(path)?;
         use crate::ports::Vcs;
         let vcs = self.vcs(project.clone())?;
@@ -119,7 +119,7 @@ impl Worktrees {
 
     /// Removes a half-created worktree. No session can have worked in it, but the user may have put files
     /// there: then it stays.
-    pub(super) fn clear_half(&self, branch: &BranchName, marker: &Marker) -> Result<(), GitError> {
+    pub(super) fn clear_half(&self, branch: &BranchName, marker: &Marker) -> GitResult<()> {
         let path = &marker.path;
         let found = self.admin_at(path).filter(|admin| is_ours(marker, Some(admin)));
         let own = plain(&self.project.git_dir.join("worktrees"));
@@ -147,11 +147,7 @@ impl Worktrees {
     /// Removes git's folders that do not name their worktree: git, or the process that removed them, was
     /// killed. ralph's have its token, or came after the marker and have the name that git gives to ralph's
     /// worktree. `false` when some had to stay, because a running git may be creating them.
-    pub(super) fn clear_nameless(
-        &self,
-        branch: &BranchName,
-        marker: &Marker,
-    ) -> Result<bool, GitError> {
+    pub(super) fn clear_nameless(&self, branch: &BranchName, marker: &Marker) -> GitResult<bool> {
         let is_named = |admin: &Admin| {
             let name = admin.name.to_str();
             let rest = name.and_then(|name| name.strip_prefix(branch.last_part()));
@@ -182,7 +178,7 @@ impl Worktrees {
     }
 
     /// A file in a half-created worktree that git did not write there.
-    fn stranger(&self, path: &Path, base: &str) -> Result<Option<PathBuf>, GitError> {
+    fn stranger(&self, path: &Path, base: &str) -> GitResult<Option<PathBuf>> {
         let mut files = files_below(path);
         files.retain(|file| file != Path::new(".git"));
         if files.is_empty() {
@@ -196,7 +192,7 @@ impl Worktrees {
     }
 
     /// Makes git forget a worktree, in one step.
-    pub(super) fn forget_admin(&self, admin: &Admin, marker: &Marker) -> Result<(), GitError> {
+    pub(super) fn forget_admin(&self, admin: &Admin, marker: &Marker) -> GitResult<()> {
         let gone_to = self.forgotten(marker);
         remove_tree(&gone_to)?;
         match gone(std::fs::rename(&admin.folder, &gone_to)) {
@@ -221,7 +217,7 @@ impl Worktrees {
 
     /// Writes git's folder again for a worktree that git has forgotten. Its files stay as they are; what
     /// differs from the branch shows as uncommitted.
-    fn rebuild(&self, branch: &BranchName, path: &Path) -> Result<Admin, GitError> {
+    fn rebuild(&self, branch: &BranchName, path: &Path) -> GitResult<Admin> {
         let worktrees = self.project.git_dir.join("worktrees");
         let named = named_admin(path).filter(|folder| folder.parent() == Some(&worktrees));
         let folder = named.filter(|folder| !folder.exists());
@@ -241,7 +237,7 @@ impl Worktrees {
         self.admin_at(path).ok_or_else(|| failed(io::Error::other("git's folder is not readable")))
     }
 
-    fn check_empty(&self, path: &Path) -> Result<(), GitError> {
+    fn check_empty(&self, path: &Path) -> GitResult<()> {
         if is_free(path) {
             return Ok(());
         }
@@ -268,7 +264,7 @@ fn is_half(admin: &Admin, path: &Path) -> bool {
         || !admin.folder.join("index").exists()
 }
 
-pub(super) fn check_unlocked(admin: &Admin) -> Result<(), GitError> {
+pub(super) fn check_unlocked(admin: &Admin) -> GitResult<()> {
     match admin.locked_by_user() {
         None => Ok(()),
         Some(reason) => {
@@ -278,7 +274,7 @@ pub(super) fn check_unlocked(admin: &Admin) -> Result<(), GitError> {
     }
 }
 
-fn write_link(path: &Path, admin: &Path) -> Result<(), GitError> {
+fn write_link(path: &Path, admin: &Path) -> GitResult<()> {
     let file = path.join(".git");
     if file.symlink_metadata().is_ok() {
         return Err(WorktreeRefusal::FolderTaken { path: path.to_owned(), file }.into());

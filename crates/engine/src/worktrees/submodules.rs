@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use super::admin_folder::Admin;
 use super::prepare::Worktrees;
-use crate::git::GitError;
 use crate::git::entries::os_path;
 use crate::git::folders::named_admin;
 use crate::git::position::object_id;
 use crate::git::spelling::spelled;
+use crate::git::submodules::is_dirty_by_index;
+use crate::git::{GitError, GitResult};
 use crate::project::Project;
 use crate::untrusted::{LARGE, SMALL, read_own};
-use crate::vcs::is_dirty_by_index;
 
 /// How deep folders with refs, and submodules of submodules, are looked for.
 const DEEPEST: u32 = 12;
@@ -27,7 +27,7 @@ impl Worktrees {
         &self,
         path: &Path,
         admin: &Admin,
-    ) -> Result<Option<String>, GitError> {
+    ) -> GitResult<Option<String>> {
         let modules = admin.folder.join("modules");
         if modules.symlink_metadata().is_err() {
             return Ok(None);
@@ -63,7 +63,7 @@ impl Worktrees {
         index: &Path,
         modules: &Path,
         deep: u32,
-    ) -> Result<Option<String>, GitError> {
+    ) -> GitResult<Option<String>> {
         let listed = self.git(&["ls-files", "--stage", "-z"]).env("GIT_INDEX_FILE", index).run()?;
         let is_link = |line: &&[u8]| line.starts_with(b"160000 ");
         for line in listed.split(|byte| *byte == 0).filter(is_link) {
@@ -86,7 +86,7 @@ impl Worktrees {
     }
 
     /// Whether a remote has every commit of a submodule.
-    fn is_published(&self, folder: &Path) -> Result<bool, GitError> {
+    fn is_published(&self, folder: &Path) -> GitResult<bool> {
         let Refs { own, remote } = Refs::of(folder);
         if own.is_subset(&remote) {
             return Ok(true);

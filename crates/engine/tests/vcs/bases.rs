@@ -1,7 +1,7 @@
 //! The branch that pull requests go to, and where a branch begins.
 
+use ralph_engine::git::base::{Base, branch_named, pr_base, start_of};
 use ralph_engine::project::Project;
-use ralph_engine::vcs::base::{Base, branch_named, pr_base, start_of};
 
 use crate::kit::Repo;
 

@@ -3,7 +3,7 @@
 use ralph_engine::ports::{GitError, Vcs};
 use ralph_testkit::fake_vcs::FakeVcs;
 
-use crate::kit::{SaveNow, run, task};
+use crate::kit::{SaveNow, ids_between, run, task};
 
 #[test]
 fn the_fake_commits_saves_and_puts_back() {
@@ -22,7 +22,7 @@ fn the_fake_commits_saves_and_puts_back() {
     assert_eq!((counted.len(), counted[0].added, counted[0].removed), (1, Some(1), Some(0)));
     let second = fake.commit(&base, &candidate, "second", "why").unwrap().unwrap();
     assert_eq!(fake.file_in(&second, "a").as_deref(), Some("committed"));
-    assert_eq!(fake.commits(Some(&first), &second).unwrap(), [second]);
+    assert_eq!(ids_between(&fake, Some(&first), &second), [second]);
     assert_eq!(fake.log().last().map(|commit| commit.body.as_str()), Some("why"));
     let stale = fake.commit(&base, &candidate, "again", "").unwrap_err();
     assert!(matches!(stale, GitError::HeadMoved { .. }));

@@ -205,3 +205,8 @@ pub(crate) fn task(text: &str) -> TaskId {
 pub(crate) fn os(bytes: &[u8]) -> &OsStr {
     OsStr::from_bytes(bytes)
 }
+
+/// The ids of the commits between two commits.
+pub(crate) fn ids_between(vcs: &dyn Vcs, from: Option<&str>, to: &str) -> Vec<String> {
+    vcs.listed_commits(from, to).unwrap().into_iter().map(|(id, _)| id).collect()
+}

@@ -9,10 +9,10 @@ use ralph_core::ids::RunId;
 use ralph_core::plan::markdown::Stray;
 use ralph_core::run::lanes::{Schedule, Section, SectionError, sections};
 use ralph_core::text::printable_line;
+use ralph_engine::git::base::{current_branch, is_merged, pr_base, start_of};
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::Scope;
 use ralph_engine::project::Project;
-use ralph_engine::vcs::base::{current_branch, is_merged, pr_base, start_of};
 use ralph_engine::worktrees::{Identity, Worktrees};
 use ralph_ui::dry_run::{LaneDryRun, LanesDryRun};
 

@@ -28,10 +28,10 @@ use ralph_core::ids::RunId;
 use ralph_core::run::lanes::{Schedule, joint_code};
 use ralph_core::run::{Outcome, Publication, PublishEnd, Review, ReviewEnd, StopReason};
 use ralph_engine::clock::Stopwatch;
+use ralph_engine::git::base::commits_since;
 use ralph_engine::interrupts::Interrupts;
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::run::shared_budget::SharedBudget;
-use ralph_engine::vcs::base::commits_since;
 use ralph_ui::lanes::{LaneLine, prefixes, summary};
 
 use super::display::{self, Shared};

@@ -6,12 +6,12 @@ use ralph_core::forge::{Course, Relation};
 use ralph_core::run::Notice;
 use ralph_engine::forge::Retry;
 use ralph_engine::git::Git;
+use ralph_engine::git::base::{branch_named, pr_base, start_of};
 use ralph_engine::git::commit_of;
 use ralph_engine::process::Stop;
 use ralph_engine::publishing::upstream::relation;
 use ralph_engine::publishing::{Outlet, PublishRecords, PublishSetup, WatchSetup, no_hook};
 use ralph_engine::publishing::{Push, PushError};
-use ralph_engine::vcs::base::{branch_named, pr_base, start_of};
 
 use super::super::{git_failed, publish};
 use super::call::Call;

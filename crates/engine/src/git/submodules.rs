@@ -3,16 +3,16 @@
 
 use std::path::Path;
 
-use crate::git::entries::os_path;
-use crate::git::folders::named_admin;
-use crate::git::spelling::spelled;
-use crate::git::{Git, GitError};
+use super::entries::os_path;
+use super::folders::named_admin;
+use super::spelling::spelled;
+use super::{Git, GitResult};
 use crate::project::Project;
 use crate::untrusted::{SMALL, read_own};
 
 /// The submodules of a worktree with uncommitted files or other commits than its index names, where no sandbox is at
 /// hand to ask git in them.
-pub(super) fn with_work(project: &Project, index: &Path) -> Result<Vec<String>, GitError> {
+pub(crate) fn with_work(project: &Project, index: &Path) -> GitResult<Vec<String>> {
     let list = ["ls-files", "--stage", "-z"];
     let listed = Git::plumbing(&project.worktree, &list).env("GIT_INDEX_FILE", index).run()?;
     let mut found = Vec::new();
@@ -34,11 +34,7 @@ pub(super) fn with_work(project: &Project, index: &Path) -> Result<Vec<String>, 
 }
 
 /// Whether a submodule has uncommitted files. Git works with the settings of the main repository.
-pub(crate) fn is_dirty_by_index(
-    project: &Project,
-    place: &Path,
-    own: &Path,
-) -> Result<bool, GitError> {
+pub(crate) fn is_dirty_by_index(project: &Project, place: &Path, own: &Path) -> GitResult<bool> {
     let git = |arguments: &[&'static str]| {
         Git::plumbing(&project.worktree, arguments)
             .env("GIT_DIR", &project.git_dir)
