@@ -98,7 +98,7 @@ fn kill_9_of_a_run_leaves_nothing_of_its_sandbox() {
     }
     let world = World::new(Who::Me, "full");
     stubborn(&world);
-    for _ in 0..times(20, 100) {
+    for _ in 0..times(6, 100) {
         let mut run = start(&world);
         wait_until("its grandchild is there", PATIENCE, || !world.left().is_empty());
         send_signal("KILL", run.0.id());

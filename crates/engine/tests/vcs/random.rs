@@ -175,7 +175,7 @@ fn check(committed: &[Act], dirty: &[Act], staged: &[StagedFile], sessions: &[(V
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: u32::try_from(ralph_testkit::times(40, 1500)).unwrap(),
+        cases: u32::try_from(ralph_testkit::times(16, 1500)).unwrap(),
         max_shrink_iters: 200,
         failure_persistence: None,
         ..ProptestConfig::default()

@@ -106,7 +106,7 @@ const SIGNS: [&str; 10] = [
 fn kills_at_random_leave_nothing_that_is_not_put_right() {
     let repo = crowded();
     let (mut cut, mut signs) = (0, SIGNS.iter().cycle());
-    let kills = u32::try_from(ralph_testkit::times(20, 60)).unwrap();
+    let kills = u32::try_from(ralph_testkit::times(12, 60)).unwrap();
     for n in 0..kills {
         let mut running = child(&repo, "prepare", "");
         let sign = repo.path(signs.next().unwrap());
@@ -226,7 +226,7 @@ fn a_half_removed_folder_of_git_goes() {
 fn a_removal_that_is_killed_at_random_is_finished_by_the_next() {
     let repo = crowded();
     let mut cut = 0;
-    let kills = ralph_testkit::times(12, 200);
+    let kills = ralph_testkit::times(8, 200);
     for n in 0..kills {
         repo.prepare("side").unwrap();
         let mut running = child(&repo, "remove", "");

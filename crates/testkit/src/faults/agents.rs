@@ -16,9 +16,9 @@ const SOON: Duration = Duration::from_secs(60);
 /// The watchdog of these sessions, and the grace after it.
 const WATCHDOG: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_secs(1);
-/// How much later than that a session may be over: what is left of it is read for two seconds, and a
-/// second is the machine's.
-const SLACK: Duration = Duration::from_secs(3);
+/// How much later than that a session may be over: what is left of it is read for two seconds, and the rest
+/// is for a busy machine.
+const SLACK: Duration = Duration::from_secs(8);
 
 fn lives(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();

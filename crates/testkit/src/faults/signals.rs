@@ -13,10 +13,10 @@ use super::world::{BLOCKED, World};
 use crate::send_signal;
 
 pub(super) const CANCELLED: i32 = 130;
-/// The kill ladder's grace, and a second.
-const GRACE: Duration = Duration::from_secs(6);
-/// A second, and one more for a busy machine.
-const AT_ONCE: Duration = Duration::from_secs(2);
+/// The kill ladder's grace of five seconds, and more for a busy machine.
+const GRACE: Duration = Duration::from_secs(10);
+/// A second, and more for a busy machine; less than the grace.
+const AT_ONCE: Duration = Duration::from_secs(4);
 /// Between two signals, so that they are not taken for one.
 const APART: std::ops::Range<u64> = 20..60;
 
@@ -98,7 +98,7 @@ pub(super) fn stopped_by(setting: &Setting, signals: &[&str]) -> Tally {
         tally.check(&what, &world, &run);
     };
     let tries = setting.times.of(2, 50);
-    let mut tally = campaign(tries, &stop);
+    let mut tally = campaign(tries, stop);
     if cancelled.load(Ordering::Relaxed) == 0 {
         // Two may both have come too early or too late.
         tally.add(campaign(4, |count, tally| stop(tries + count, tally)));

@@ -71,6 +71,6 @@ mod tests {
         other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
         let waited = Stopwatch::start();
         assert!(SqliteStore::glance(&path).is_err());
-        assert!(waited.elapsed().as_millis() < 1_000);
+        assert!(waited.elapsed().as_secs() < 15, "others wait for a minute and a half");
     }
 }
