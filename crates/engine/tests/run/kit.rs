@@ -130,7 +130,7 @@ impl World {
         let mut store = SqliteStore::open(&folder.path().join(".ralph/progress.db")).unwrap();
         let by = Actor::User(AgentId::new("user").unwrap());
         for (number, id) in (0..).zip(tasks) {
-            let title = Title::new(&format!("Title of {id}")).unwrap();
+            let title = Title::new(format!("Title of {id}")).unwrap();
             let task = NewTask { id: None, title, fields: TaskPatch::default() };
             store
                 .add(task_id(id), task, &by, Timestamp::from_millis(START - 1_000 + number))
