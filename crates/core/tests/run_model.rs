@@ -37,6 +37,7 @@ fn policy(picker: Picker, slots: u32, max: Option<u32>) -> Policy {
 fn by_iteration(max: u32) -> Policy {
     Policy {
         preset: "checklist".to_owned(),
+        graph: false,
         retries: RetryLimit::AtMost(3),
         unit: Unit::Iteration,
         on_exhausted: Exhausted::Stop,

@@ -17,6 +17,8 @@ pub(crate) struct Preset {
     pub source: &'static str,
     /// How the agent gets its prompt: `stdin`, `system` or `argument`.
     pub prompt: &'static str,
+    /// The loop works through a task graph by itself.
+    pub graph: bool,
     /// Its values for settings that are "preset", if they are not the usual ones.
     values: &'static [(&'static str, Lit)],
 }
@@ -26,6 +28,7 @@ pub(crate) const PRESETS: [Preset; 5] = [
         name: "branches",
         source: "branches",
         prompt: "stdin",
+        graph: false,
         values: &[
             (key::LOOP_ON_RED.name(), Text("feed")),
             (key::LOOP_ON_EXHAUSTED.name(), Text("never")),
@@ -40,6 +43,7 @@ pub(crate) const PRESETS: [Preset; 5] = [
         name: "progress",
         source: "progress",
         prompt: "system",
+        graph: false,
         values: &[
             (key::LOOP_ENDS_WHEN.name(), List(&["finished", "marker"])),
             (key::LOOP_ON_RED.name(), Text("feed")),
@@ -50,6 +54,7 @@ pub(crate) const PRESETS: [Preset; 5] = [
         name: "checklist",
         source: "checklist",
         prompt: "stdin",
+        graph: false,
         values: &[
             (key::LOOP_PICK.name(), Text("agent")),
             (key::LOOP_ENDS_WHEN.name(), List(&["finished", "marker"])),
@@ -62,6 +67,7 @@ pub(crate) const PRESETS: [Preset; 5] = [
         name: "dag",
         source: "store",
         prompt: "system",
+        graph: true,
         values: &[
             (key::MODELS_STRATEGY.name(), Text("cost-optimized")),
             (key::LOOP_VERIFY.name(), Bool(true)),
@@ -71,6 +77,7 @@ pub(crate) const PRESETS: [Preset; 5] = [
         name: "pick",
         source: "store",
         prompt: "argument",
+        graph: false,
         values: &[
             (key::LOOP_PICK.name(), Text("agent")),
             (key::LOOP_ON_EXHAUSTED.name(), Text("never")),

@@ -77,6 +77,7 @@ pub(super) fn policy(
         tiers: tiers(config, agent.agent.name()),
         integrates,
         port_retries: PORT_RETRIES,
+        graph: preset.graph,
         unit,
         on_red: match text(key::LOOP_ON_RED) {
             "feed" => OnRed::Feed,

@@ -56,7 +56,7 @@ fn every_file_says_what_it_owns_and_stays_readable() {
 
 /// Sources beside `untrusted` that open files by themselves, and why they may. Each is one file: a folder would let in
 /// whatever comes next.
-const READERS: [(&str, &str); 31] = [
+const READERS: [(&str, &str); 30] = [
     ("engine/src/agents/script/player.rs", "a recording that the user named"),
     ("engine/src/agents/script/cursor.rs", "the cursor of a recording that the user named"),
     ("engine/src/plan_file/replace.rs", "writes beside the plan, and opens its folder to sync it"),
@@ -77,7 +77,6 @@ const READERS: [(&str, &str); 31] = [
     ("engine/src/sandbox/seatbelt.rs", "HEAD of the git directory"),
     ("engine/src/sandbox/secrets.rs", "the kernel's list of sockets"),
     ("engine/src/sandbox/self_test.rs", "a file that it has made itself"),
-    ("engine/src/sandbox/state.rs", "opens as untrusted does, and keeps the time"),
     ("engine/src/socket/session.rs", "makes a new file only"),
     ("engine/src/git/scratch.rs", "the index, which it copies with its time"),
     ("engine/src/session_git/inspect.rs", "runs in the sandbox"),

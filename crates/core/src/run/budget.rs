@@ -53,7 +53,6 @@ impl Allowance {
 /// A budget that there is, and what of it is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Used {
-    /// The budget.
     pub budget: Allowance,
     /// How much is used: millionths of a dollar, tokens or milliseconds.
     pub used: u64,

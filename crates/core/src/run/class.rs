@@ -34,7 +34,6 @@ macro_rules! classes {
 /// What happens to the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Becomes {
-    /// Done.
     Done,
     /// Returned for retry.
     Pending,
@@ -49,9 +48,7 @@ pub enum Becomes {
 /// Whether the end uses up a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// No.
     No,
-    /// Yes.
     Yes,
     /// Only where the agent picks.
     WhereAgentPicks,
@@ -66,20 +63,15 @@ pub enum Breaker {
     Reset,
     /// One more error.
     Add,
-    /// Nothing.
     Same,
 }
 
 /// One row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// The class.
     pub class: Class,
-    /// The task.
     pub becomes: Becomes,
-    /// The retry.
     pub retry: Retry,
-    /// The breaker.
     pub breaker: Breaker,
     /// Whether the session counts towards the limit.
     pub counts: bool,

@@ -15,15 +15,9 @@ pub enum Control {
     /// Stop the run.
     Cancel(#[serde(with = "recorded")] Cancel),
     /// Stop the session of this task; the task waits for the user.
-    Skip {
-        /// The task.
-        task: TaskId,
-    },
+    Skip { task: TaskId },
     /// Reopen this task, with no retries used.
-    Retry {
-        /// The task.
-        task: TaskId,
-    },
+    Retry { task: TaskId },
 }
 
 /// How soon a cancelled run stops. Each level includes those before it, and a run only ever goes up.

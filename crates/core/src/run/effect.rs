@@ -13,14 +13,12 @@ use crate::time::Timestamp;
 pub enum Stopping {
     /// Interrupt it and let it finish.
     Interrupt,
-    /// Kill it.
     Kill,
 }
 
 /// What to write about one task into the task database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskAction {
-    /// Done.
     Done {
         /// The agent's result as JSON; without one, ralph fills in its own commit.
         result: Option<String>,
@@ -76,16 +74,13 @@ impl SignalNote {
 /// A commit of the loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitPlan {
-    /// The first line.
     pub subject: String,
-    /// The rest; may be empty.
     pub body: String,
 }
 
 /// Everything to record after an iteration. Carrying it out twice has the same result as once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settlement {
-    /// The class of the iteration.
     pub class: Class,
     /// The detail in words; may be empty.
     pub detail: String,
@@ -112,7 +107,9 @@ pub struct Settlement {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Release claims of dead runs and count the plan.
-    Survey { slot: SlotId },
+    Survey {
+        slot: SlotId,
+    },
     /// Claim the first ready task.
     Claim {
         slot: SlotId,
@@ -120,11 +117,11 @@ pub enum Effect {
         only: Option<TaskId>,
     },
     /// Take a snapshot of the plan for the agent.
-    Peek { slot: SlotId },
-    /// Run a session.
+    Peek {
+        slot: SlotId,
+    },
     RunSession {
         slot: SlotId,
-        /// The number of the iteration.
         iteration: u32,
         /// The task; `None` where the agent picks.
         task: Option<Box<TaskBrief>>,
@@ -134,10 +131,8 @@ pub enum Effect {
         /// How often the task failed in the same way, where that chose the model; else the agent's hint did.
         raised: Option<u32>,
     },
-    /// Stop the session.
     StopSession {
         slot: SlotId,
-        /// How to stop it.
         how: Stopping,
     },
     /// Write the tree for the gates to judge.
@@ -147,7 +142,9 @@ pub enum Effect {
         hold: bool,
     },
     /// Run the gates on it.
-    Judge { slot: SlotId },
+    Judge {
+        slot: SlotId,
+    },
     /// Run the verifier on it.
     Verify {
         slot: SlotId,
@@ -165,7 +162,10 @@ pub enum Effect {
         hold: bool,
     },
     /// Record the result.
-    Settle { slot: SlotId, settlement: Box<Settlement> },
+    Settle {
+        slot: SlotId,
+        settlement: Box<Settlement>,
+    },
     /// Release a claim on which nothing was started.
     Release {
         /// The slot whose claim it is.
@@ -173,9 +173,13 @@ pub enum Effect {
         task: TaskId,
     },
     /// Skip a task, as the user asked: it waits for the user.
-    HoldTask { task: TaskId },
+    HoldTask {
+        task: TaskId,
+    },
     /// Reopen a task, as the user asked.
-    ResetTask { task: TaskId },
+    ResetTask {
+        task: TaskId,
+    },
     /// Wake the slot at a time, or when the plan changes.
     Wake {
         slot: SlotId,
@@ -185,14 +189,14 @@ pub enum Effect {
         on_change: bool,
     },
     /// Stop a wait that is no longer needed.
-    StopWaiting { slot: SlotId },
+    StopWaiting {
+        slot: SlotId,
+    },
     /// Publish the branch of the complete run.
     Publish,
     /// Watch the pull request until there is work, or nothing more to wait for.
     Watch {
-        /// Its number.
         number: u64,
-        /// Its page.
         page: String,
         /// The latest end of watching.
         until: Timestamp,
@@ -201,7 +205,6 @@ pub enum Effect {
     StopPublishing,
     /// End the run. The last effect.
     Finish {
-        /// How it ended.
         outcome: Outcome,
     },
 }

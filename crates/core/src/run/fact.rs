@@ -28,13 +28,11 @@ use crate::time::{Timestamp, millis};
 pub struct RunEvent {
     /// The version of the format.
     pub v: u32,
-    /// The run.
     pub run: RunId,
     /// Its number in the run, from 1, without gaps.
     pub seq: u64,
     #[serde(with = "millis")]
     pub at: Timestamp,
-    /// What happened.
     #[serde(flatten)]
     pub fact: Fact,
 }
@@ -75,10 +73,7 @@ pub enum Wait {
         tasks: u64,
     },
     /// A port failed, and ralph tries again.
-    Port {
-        /// The port.
-        port: Port,
-    },
+    Port { port: Port },
     /// The user paused the run.
     Paused,
     /// The disk is nearly full.
@@ -91,7 +86,6 @@ pub enum Wait {
 pub enum Fact {
     /// A run began.
     RunStarted {
-        /// How it behaves.
         policy: Box<Policy>,
         /// The version of ralph.
         ralph: String,
@@ -103,7 +97,6 @@ pub enum Fact {
         target: String,
         /// The gates that judge.
         gates: Vec<String>,
-        /// The level of the sandbox.
         level: String,
         /// The commit that it started from.
         head: Option<String>,
@@ -120,11 +113,9 @@ pub enum Fact {
     },
     /// The user should know something.
     Noticed {
-        /// The notice.
         #[serde(flatten)]
         notice: Notice,
     },
-    /// The plan was counted.
     PlanCounted {
         /// How many tasks are in each state.
         counts: Counts,
@@ -141,22 +132,28 @@ pub enum Fact {
     },
     /// A planning session wrote this plan.
     PlanWritten {
-        /// The plan.
         #[serde(flatten)]
         planned: Planned,
     },
     /// A slot looks for work.
-    Surveying { slot: SlotId },
+    Surveying {
+        slot: SlotId,
+    },
     /// A slot tries to claim, or peeks.
-    Claiming { slot: SlotId },
+    Claiming {
+        slot: SlotId,
+    },
     /// There was nothing to claim: another agent was faster.
-    ClaimMissed { slot: SlotId },
+    ClaimMissed {
+        slot: SlotId,
+    },
     /// A slot has nothing to do for now.
-    SlotFreed { slot: SlotId },
+    SlotFreed {
+        slot: SlotId,
+    },
     /// An iteration began. Its session is being started.
     IterationStarted {
         slot: SlotId,
-        /// Its number.
         iteration: u32,
         /// What it is about; `None` where the agent picks.
         task: Option<TaskBrief>,
@@ -208,7 +205,6 @@ pub enum Fact {
         plan_only: bool,
         /// The files that differ, the first of them.
         files: Vec<String>,
-        /// How many differ.
         file_count: u32,
     },
     /// The agent or the plan says that the plan is done.
@@ -217,7 +213,10 @@ pub enum Fact {
         marker: String,
     },
     /// A gate runs on the tree.
-    GateStarted { slot: SlotId, gate: String },
+    GateStarted {
+        slot: SlotId,
+        gate: String,
+    },
     /// The gates have judged the tree.
     Judged {
         slot: SlotId,
@@ -230,12 +229,10 @@ pub enum Fact {
     /// The verifier is being started on the tree.
     Verifying {
         slot: SlotId,
-        /// Its agent.
         agent: String,
         /// The model that is asked for.
         model: Option<String>,
     },
-    /// The verifier's session ended.
     Verified {
         slot: SlotId,
         /// All about it.
@@ -246,13 +243,16 @@ pub enum Fact {
         slot: SlotId,
         /// The class that the attempt gets for it.
         class: Class,
-        /// The reason in words.
         detail: String,
     },
     /// The work passed every check and waits for its turn to land.
-    Queued { slot: SlotId },
+    Queued {
+        slot: SlotId,
+    },
     /// Its turn has come: it is being rebased onto work that has landed.
-    Integrating { slot: SlotId },
+    Integrating {
+        slot: SlotId,
+    },
     /// It was rebased onto work that has landed, or could not be.
     Integrated {
         slot: SlotId,
@@ -265,17 +265,17 @@ pub enum Fact {
     },
     /// The branch moved meanwhile, or a git hook changed what was to be committed: ralph writes the tree
     /// again and runs the gates on it again.
-    HeadMoved { slot: SlotId },
+    HeadMoved {
+        slot: SlotId,
+    },
     /// A commit hook rejected work that had passed the gates: the attempt counts as red.
     HookRefused {
         slot: SlotId,
-        /// What the hook said.
         gate: GateReport,
     },
     /// The results of the iteration's tasks are decided and are being recorded.
     Settling {
         slot: SlotId,
-        /// The class of the iteration.
         class: Class,
     },
     /// The result of a task is in the task database.
@@ -285,7 +285,6 @@ pub enum Fact {
         title: String,
         /// How the attempt ended.
         class: Class,
-        /// The new status.
         status: Status,
         /// The reason in words; may be empty.
         reason: String,
@@ -294,16 +293,13 @@ pub enum Fact {
     },
     /// The agent asked the user.
     QuestionAsked {
-        /// The task that waits.
         task: TaskId,
-        /// The id of the question.
         question: QuestionId,
         text: String,
     },
     /// A commit is on the branch: the loop's own, or one of the agent's that was accepted.
     Committed {
         slot: SlotId,
-        /// The commit.
         commit: String,
         /// Its first line.
         subject: String,
@@ -311,7 +307,6 @@ pub enum Fact {
     /// Unfinished work was saved.
     WorkSaved {
         task: TaskId,
-        /// The ref.
         name: String,
     },
     /// Files of a task that ralph gave up on were reverted.
@@ -320,12 +315,9 @@ pub enum Fact {
         /// How many files.
         paths: u32,
     },
-    /// An iteration ended.
     IterationEnded {
         slot: SlotId,
-        /// Its number.
         iteration: u32,
-        /// How it ended.
         class: Class,
         /// The detail in words; may be empty.
         detail: String,
@@ -344,7 +336,6 @@ pub enum Fact {
     /// The slot starts nothing for a while.
     WaitStarted {
         slot: SlotId,
-        /// Why it waits.
         #[serde(flatten)]
         wait: Wait,
         /// Until when, if that is known.
@@ -352,37 +343,37 @@ pub enum Fact {
         until: Option<Timestamp>,
     },
     /// The wait is over.
-    WaitEnded { slot: SlotId },
+    WaitEnded {
+        slot: SlotId,
+    },
     /// The user sent a control.
     ControlReceived {
-        /// The control.
         control: Control,
     },
     /// Another agent claimed the task while its session ran.
-    ClaimLost { slot: SlotId, task: TaskId },
+    ClaimLost {
+        slot: SlotId,
+        task: TaskId,
+    },
     /// The task database, git or a file failed.
     PortFailed {
         /// The slot that waits for it.
         slot: SlotId,
-        /// What failed.
         port: Port,
-        /// The error, in a sentence.
         error: String,
         /// How many failures in a row.
         streak: u32,
     },
     /// An input arrived that the phase of its slot does not expect. It is ignored.
     Anomaly {
-        /// The input.
         input: String,
-        /// The phase of the slot.
         phase: String,
     },
     /// The run is going to stop and starts nothing new.
-    StopDecided { reason: super::outcome::StopReason },
-    /// The run has ended.
+    StopDecided {
+        reason: super::outcome::StopReason,
+    },
     RunEnded {
-        /// How it ended.
         outcome: Outcome,
     },
     /// The branch of the complete run is being published.
@@ -394,7 +385,6 @@ pub enum Fact {
     },
     /// ralph watches the pull request for failed checks and comments.
     Watching {
-        /// Its page.
         page: String,
         /// The end of watching.
         #[serde(with = "millis")]

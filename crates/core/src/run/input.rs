@@ -23,7 +23,6 @@ use crate::time::Timestamp;
 pub enum Port {
     /// The task database.
     Store,
-    /// Git.
     Git,
     /// Preparing the prompt: templates and files.
     Prompt,
@@ -74,14 +73,12 @@ pub struct TaskResult {
     pub status: Option<Status>,
     /// How many retries it has used.
     pub retry_count: u32,
-    /// The question to the user.
     pub question: Option<QuestionId>,
 }
 
 /// A settlement that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
-    /// The tasks.
     pub tasks: Vec<TaskResult>,
     /// The loop's own commit and its subject.
     pub commit: Option<(String, String)>,
@@ -108,27 +105,28 @@ pub enum Input {
     Begin {
         /// The first fact of the run.
         started: Box<super::Fact>,
-        /// What the user should know.
         notices: Vec<Notice>,
     },
     /// The plan was read.
     Surveyed {
         slot: SlotId,
-        /// The state of the plan.
         survey: Survey,
     },
-    /// A task was claimed.
-    Claimed { slot: SlotId, task: Box<TaskBrief> },
+    Claimed {
+        slot: SlotId,
+        task: Box<TaskBrief>,
+    },
     /// Tasks were listed for the agent to pick from.
     Peeked {
         slot: SlotId,
         /// How many tasks.
         offered: u32,
-        /// What the plan has next.
         about: Option<About>,
     },
     /// Nothing could be claimed.
-    NothingToClaim { slot: SlotId },
+    NothingToClaim {
+        slot: SlotId,
+    },
     /// Instead of a session: the worktree holds finished work of the task.
     WorkFound {
         slot: SlotId,
@@ -141,7 +139,6 @@ pub enum Input {
         /// Where its raw output goes.
         log: String,
     },
-    /// The session ended.
     SessionEnded {
         slot: SlotId,
         /// All about it.
@@ -153,7 +150,6 @@ pub enum Input {
         tree: String,
         /// The first files that differ from the last accepted tree.
         files: Vec<String>,
-        /// How many differ.
         file_count: u32,
         /// Nothing differs but the plan file.
         plan_only: bool,
@@ -163,7 +159,6 @@ pub enum Input {
         slot: SlotId,
         /// The tree that they judged.
         tree: String,
-        /// The result of each gate.
         gates: Vec<GateReport>,
         /// The files changed while the gates ran, twice: the result does not count.
         tree_changed_while_judging: bool,
@@ -171,7 +166,6 @@ pub enum Input {
         /// a verifier is next.
         conflict: Vec<String>,
     },
-    /// The verifier's session ended.
     Verified {
         slot: SlotId,
         /// All about it.
@@ -187,16 +181,20 @@ pub enum Input {
         landing: Landing,
     },
     /// The settlement was carried out.
-    Settled { slot: SlotId, settled: Box<Settled> },
+    Settled {
+        slot: SlotId,
+        settled: Box<Settled>,
+    },
     /// The branch moved since the tree was written: the result of the gates is out of date.
-    HeadMoved { slot: SlotId },
+    HeadMoved {
+        slot: SlotId,
+    },
     /// A commit hook rejected the work.
     HookRefused {
         slot: SlotId,
         /// The hook's result, as a gate.
         gate: GateReport,
     },
-    /// A claim was lost.
     ClaimLost {
         /// The agent that had the claim.
         agent: AgentId,
@@ -206,14 +204,15 @@ pub enum Input {
     PortFailed {
         /// The slot that waits for it.
         slot: SlotId,
-        /// What failed.
         port: Port,
         error: String,
         /// Retrying cannot help.
         for_good: bool,
     },
     /// A wait is over: the time came, or something changed.
-    Woken { slot: SlotId },
+    Woken {
+        slot: SlotId,
+    },
     /// Publishing has ended, with success or not.
     Published(Publication),
     /// Watching the pull request has ended.
@@ -225,7 +224,10 @@ pub enum Input {
     /// Something that the user should know.
     Notice(Notice),
     /// A gate runs; shown, and nothing else.
-    GateStarted { slot: SlotId, gate: String },
+    GateStarted {
+        slot: SlotId,
+        gate: String,
+    },
 }
 
 impl Input {

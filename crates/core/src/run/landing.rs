@@ -22,10 +22,7 @@ pub enum Landing {
         files: Vec<String>,
     },
     /// The user has uncommitted changes in files that would change.
-    InTheWay {
-        /// These files.
-        files: Vec<String>,
-    },
+    InTheWay { files: Vec<String> },
 }
 
 impl Landing {

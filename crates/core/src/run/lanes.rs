@@ -13,11 +13,9 @@ use crate::plan::markdown::{Group, ItemState, PlanDoc};
 /// A branch section of a plan, as far as the order of lanes needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// The branch.
     pub name: BranchName,
     /// The line of its heading, from 1.
     pub line: usize,
-    /// What it is for.
     pub goal: String,
     /// What it starts from, where the plan says so.
     pub base: Option<String>,
@@ -39,7 +37,6 @@ pub enum SectionError {
     Name {
         /// The line of the heading.
         line: usize,
-        /// What is wrong.
         error: BranchError,
     },
     /// Names that cannot both exist.
@@ -50,9 +47,7 @@ pub enum SectionError {
     UnknownNeed {
         /// The line of the heading.
         line: usize,
-        /// The branch.
         branch: String,
-        /// What it needs.
         needs: String,
     },
     /// Branches that need each other.

@@ -19,7 +19,6 @@ pub enum WorkPlace {
 /// A task that waits until you merge a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeedsMerge {
-    /// The task.
     pub task: TaskId,
     /// The task whose work it needs.
     pub needs: TaskId,

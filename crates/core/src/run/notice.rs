@@ -12,17 +12,11 @@ use crate::records::Verdict;
 #[serde(tag = "notice", rename_all = "snake_case")]
 pub enum Notice {
     /// The sandbox that sessions run in.
-    Level {
-        /// The level.
-        level: String,
-        /// In a sentence.
-        text: String,
-    },
+    Level { level: String, text: String },
     /// There are no gates: work is accepted unchecked.
     Ungated,
     /// Work that was uncommitted before the run.
     DirtyStart {
-        /// Where it was saved.
         saved: String,
         /// How many paths.
         paths: u32,
@@ -33,15 +27,11 @@ pub enum Notice {
         processes: u32,
     },
     /// Claims of dead runs were released.
-    ClaimsTakenBack {
-        /// The tasks.
-        tasks: Vec<TaskId>,
-    },
+    ClaimsTakenBack { tasks: Vec<TaskId> },
     /// A signal for a task that the session did not hold.
     WrongId {
         /// The ids in the signal.
         named: Vec<String>,
-        /// The tasks of the session.
         held: Vec<TaskId>,
     },
     /// Texts in the last message of a session that look like signals and did not count.
@@ -50,30 +40,16 @@ pub enum Notice {
         signals: Vec<Ignored>,
     },
     /// A session left work and gave no signal; the gates judged the work anyway.
-    Unclaimed {
-        /// The task.
-        task: TaskId,
-    },
+    Unclaimed { task: TaskId },
     /// Tools that the agent asked for and was denied.
-    Denied {
-        /// Their names.
-        tools: Vec<String>,
-    },
+    Denied { tools: Vec<String> },
     /// A claim that nothing checked was accepted.
-    Trusted {
-        /// The task.
-        task: TaskId,
-    },
+    Trusted { task: TaskId },
     /// The agent said that the plan is done; ralph goes by the plan.
-    Promise {
-        /// What it said.
-        text: String,
-    },
+    Promise { text: String },
     /// What a gate said before the first session.
     Baseline {
-        /// The gate.
         gate: String,
-        /// Whether it passed.
         verdict: Verdict,
         /// The tests that failed, the first of them.
         failing: Vec<String>,
@@ -82,7 +58,6 @@ pub enum Notice {
     },
     /// A session changed protected files, or what defines the gates.
     Protected {
-        /// Their paths.
         files: Vec<String>,
         /// The work was rejected for it.
         rejected: bool,
@@ -96,7 +71,6 @@ pub enum Notice {
     },
     /// Most of a budget is used.
     BudgetNear {
-        /// The budget.
         budget: Allowance,
         /// The task, for the budget of one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,7 +82,6 @@ pub enum Notice {
     },
     /// The branch moved each time the gates judged the same work: ralph locks it for the next try.
     Overtaken {
-        /// The task, where there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         /// How often it moved.
@@ -119,8 +92,5 @@ pub enum Notice {
     /// There is a budget of money, and a session reported no price.
     Unpriced,
     /// Anything else.
-    Other {
-        /// In a sentence.
-        text: String,
-    },
+    Other { text: String },
 }

@@ -39,15 +39,9 @@ pub enum StopReason {
         budget: Option<Allowance>,
     },
     /// Tasks remain and none can become ready by itself.
-    Blocked {
-        /// Why not, in words.
-        why: String,
-    },
+    Blocked { why: String },
     /// The agent asked the user, and nothing can continue without the answer.
-    Asked {
-        /// The question.
-        question: String,
-    },
+    Asked { question: String },
     /// The agent said FAILURE.
     Failure,
     /// The gates still fail after every retry.
@@ -71,27 +65,16 @@ pub enum StopReason {
         errors: u32,
     },
     /// A git operation failed in a way that retrying cannot fix.
-    GitFailed {
-        /// What git said.
-        why: String,
-    },
+    GitFailed { why: String },
     /// Iterations without a change.
     Idle {
         /// How many iterations.
         iterations: u32,
     },
     /// The limit of sessions.
-    Limit {
-        /// The limit.
-        sessions: u32,
-        /// What is left.
-        remaining: u64,
-    },
+    Limit { sessions: u32, remaining: u64 },
     /// Ralph's own failure.
-    Error {
-        /// What failed.
-        why: String,
-    },
+    Error { why: String },
 }
 
 impl StopReason {
@@ -190,15 +173,12 @@ pub struct Planned {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Why it ended.
     pub reason: StopReason,
     /// The tasks of the plan, by state.
     pub left: Counts,
     /// Iterations that were started and counted.
     pub iterations: u32,
-    /// Those that ended well.
     pub successful: u32,
-    /// Those that did not.
     pub failed: u32,
     /// What all sessions used.
     pub usage: Usage,

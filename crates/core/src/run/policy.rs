@@ -113,7 +113,6 @@ pub struct Policy {
     pub preset: String,
     /// `build`, `plan` or `prompt`.
     pub mode: String,
-    /// Who picks.
     pub picker: Picker,
     /// How many sessions run in parallel.
     pub slots: u32,
@@ -130,7 +129,6 @@ pub struct Policy {
     pub idle: u32,
     /// What happens to a "done" that no gate can check.
     pub claims: Claims,
-    /// What it may spend.
     pub budget: Budget,
     /// How the model of a session is chosen.
     pub strategy: Strategy,
@@ -138,6 +136,9 @@ pub struct Policy {
     pub tiers: TierNames,
     /// How often ralph retries after a failure of the task database or git.
     pub port_retries: u32,
+    /// The loop works through a task graph by itself, and asks for a signal: nothing else says that a task is done.
+    #[serde(default)]
+    pub graph: bool,
     /// What the gates judge and the loop retries.
     #[serde(default)]
     pub unit: Unit,
@@ -147,7 +148,6 @@ pub struct Policy {
     /// What happens when the retries are used up.
     #[serde(default)]
     pub on_exhausted: Exhausted,
-    /// Who commits.
     #[serde(default)]
     pub commits: Commits,
     /// What makes the run complete.
@@ -202,6 +202,7 @@ impl Default for Policy {
             strategy: Strategy::CostOptimized,
             tiers: TierNames::default(),
             port_retries: 4,
+            graph: true,
             unit: Unit::Task,
             on_red: OnRed::Retry,
             on_exhausted: Exhausted::Fail,
@@ -220,11 +221,6 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The loop claims from the task database by itself: the preset of a task graph.
-    pub fn is_graph(&self) -> bool {
-        self.preset == "dag"
-    }
-
     /// The iteration as a whole is judged and retried.
     pub fn by_iteration(&self) -> bool {
         self.unit == Unit::Iteration

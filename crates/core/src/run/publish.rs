@@ -25,7 +25,6 @@ pub enum Publishing {
     /// Not started.
     #[default]
     No,
-    /// Under way.
     UnderWay,
     /// Published; ralph watches the pull request.
     Watching,
@@ -61,7 +60,6 @@ pub enum PublishEnd {
     ByHand,
     /// There is no remote to publish to, so the next run does not try again.
     NoRemote,
-    /// It failed.
     Failed,
     /// The user cancelled.
     Interrupted,
@@ -70,7 +68,6 @@ pub enum PublishEnd {
 /// The result of publishing, as the user sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Publication {
-    /// How it ended.
     pub end: PublishEnd,
     /// The branch; empty where none is checked out.
     pub branch: String,

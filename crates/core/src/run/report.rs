@@ -43,7 +43,6 @@ pub struct TaskBrief {
 /// Work that passed every check and is not on the branch yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinishedWork {
-    /// Its tree.
     pub tree: String,
     /// The verifier passed it, too.
     pub verified: bool,
@@ -129,9 +128,7 @@ pub enum RequestedOutcome {
 /// A request made from inside a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// The task it is about.
     pub task: TaskId,
-    /// The request.
     #[serde(flatten)]
     pub outcome: RequestedOutcome,
 }
@@ -139,9 +136,7 @@ pub struct Request {
 /// Everything about a session that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionReport {
-    /// How it ended.
     pub end: SessionEnd,
-    /// How its process ended.
     pub process: ProcessEnd,
     /// What its final text asks for.
     pub signals: Signals,
@@ -151,7 +146,6 @@ pub struct SessionReport {
     pub held: Vec<TaskBrief>,
     /// What it wrote into task logs.
     pub notes: Vec<String>,
-    /// How long it took.
     pub duration_ms: u64,
     /// Processes that it left running and that ralph killed.
     pub leftovers: u32,
@@ -195,11 +189,9 @@ pub const SIGNAL: &str = "signal";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateReport {
     pub name: String,
-    /// Whether it passed.
     pub verdict: Verdict,
     /// Its exit code, where it had one.
     pub exit_code: Option<i32>,
-    /// How long it took.
     pub duration_ms: u64,
     /// The lines that matter.
     pub digest: String,

@@ -16,9 +16,7 @@ pub enum ReviewEnd {
     Green,
     /// The time is up, and nothing was found.
     Quiet,
-    /// It was merged.
     Merged,
-    /// It was closed.
     Closed,
     /// The server could not be asked, or what it said could not become tasks.
     Failed,
@@ -29,7 +27,6 @@ pub enum ReviewEnd {
 /// The result of watching, as the user sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
-    /// How it ended.
     pub end: ReviewEnd,
     /// The page of the pull request.
     pub page: String,

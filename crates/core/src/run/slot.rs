@@ -136,7 +136,6 @@ pub enum Difference {
     None,
     /// In the plan file and nothing else.
     Plan,
-    /// In the work.
     Work,
 }
 

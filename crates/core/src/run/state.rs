@@ -23,18 +23,14 @@ use crate::time::{Timestamp, millis};
 /// What an interrupted run leaves for the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resume {
-    /// The interrupted run.
     pub run: RunId,
     /// Iterations that it counted.
     pub iteration: u32,
-    /// When it started.
     #[serde(with = "millis")]
     pub started_at: Timestamp,
-    /// Errors so far.
     pub error_count: u32,
     /// Errors in a row.
     pub consecutive_errors: u32,
-    /// The last error.
     pub last_error: Option<String>,
     /// The last accepted commit.
     pub last_commit: Option<String>,
@@ -46,9 +42,8 @@ pub struct Resume {
 }
 
 /// The state of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunState {
-    /// How it behaves.
     pub policy: Policy,
     /// When it started; for a continued run, when the interrupted one did.
     pub started_at: Timestamp,
@@ -56,7 +51,6 @@ pub struct RunState {
     pub began_at: Timestamp,
     /// The id under which each slot claims.
     pub agent_ids: Vec<AgentId>,
-    /// The slots.
     pub slots: Vec<Slot>,
     /// The highest iteration number given out.
     pub last_iteration: u32,
@@ -71,11 +65,9 @@ pub struct RunState {
     pub successful: u32,
     /// Iterations of this process that failed.
     pub failed: u32,
-    /// Errors so far.
     pub error_count: u32,
     /// Errors in a row.
     pub consecutive_errors: u32,
-    /// The last error.
     pub last_error: Option<String>,
     /// The newest accepted commit.
     pub last_commit: Option<String>,
@@ -119,7 +111,6 @@ pub struct RunState {
     pub left_tasks: Vec<LeftTask>,
     /// Ready tasks that wait until a branch is merged, as of the last survey.
     pub merges: Vec<NeedsMerge>,
-    /// A task that failed.
     pub failed_task: Option<TaskId>,
     /// The plan that a planning session wrote.
     pub planned: Option<Planned>,
@@ -135,7 +126,6 @@ pub struct RunState {
     pub stop: Option<StopReason>,
     /// How far publishing its branch is.
     pub publishing: Publishing,
-    /// It has ended.
     pub ended: bool,
 }
 
@@ -143,52 +133,7 @@ impl RunState {
     /// Before anything happened.
     pub fn new(policy: Policy) -> Self {
         let slots = vec![Slot::default(); policy.slots.max(1) as usize];
-        Self {
-            policy,
-            started_at: Timestamp::default(),
-            began_at: Timestamp::default(),
-            agent_ids: vec![],
-            slots,
-            last_iteration: 0,
-            spare_iterations: vec![],
-            counted: 0,
-            cut_off: 0,
-            successful: 0,
-            failed: 0,
-            error_count: 0,
-            consecutive_errors: 0,
-            last_error: None,
-            last_commit: None,
-            last_iteration_at: None,
-            idle_iterations: 0,
-            last_tree: String::new(),
-            counts: Counts::default(),
-            queued: 0,
-            usage: Usage::default(),
-            limit_streak: 0,
-            done_in_a_row: 0,
-            trouble: TroubleSignals::default(),
-            models: ModelState::default(),
-            last_class: None,
-            last_parked: false,
-            parked_in_a_row: 0,
-            iteration_retries: 0,
-            exhausted: None,
-            hook_refused: false,
-            asked: None,
-            marker: None,
-            left_tasks: vec![],
-            merges: vec![],
-            failed_task: None,
-            planned: None,
-            warned: vec![],
-            unpriced_reported: false,
-            paused: false,
-            cancel: None,
-            stop: None,
-            publishing: Publishing::No,
-            ended: false,
-        }
+        Self { policy, slots, ..Self::default() }
     }
 
     /// The state after a journal; `None` when it does not begin with the start of a run.

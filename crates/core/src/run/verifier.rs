@@ -58,13 +58,10 @@ impl std::fmt::Display for Verifier {
 /// A verifier's session that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerifierReport {
-    /// How it ended.
     pub end: SessionEnd,
-    /// How its process ended.
     pub process: ProcessEnd,
     /// The verdict in its final text; `None` where the session did not complete.
     pub verdict: Option<agent::Verdict>,
-    /// How long it took.
     pub duration_ms: u64,
 }
 

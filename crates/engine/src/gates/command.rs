@@ -206,7 +206,6 @@ pub(crate) fn file_name(name: &str) -> String {
 /// What a gate prints, without secrets: written into a file, the beginning and the end kept to be
 /// looked at.
 pub(crate) struct GateOutput {
-    /// Where it is written.
     path: Option<PathBuf>,
     file: Option<std::fs::File>,
     stdout: Stream,

@@ -22,9 +22,7 @@ const SETUP: &str = "setup";
 /// A gate: a command that judges the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateSpec {
-    /// Its name.
     pub name: String,
-    /// The shell command.
     pub command: String,
     /// How long it may take.
     pub timeout: Duration,

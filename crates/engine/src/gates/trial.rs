@@ -19,11 +19,9 @@ use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand};
 
 /// Everything that running a gate takes.
 pub struct GateTrial {
-    /// The repository.
     pub project: Project,
     /// The sandbox of a run.
     pub sandbox: Arc<Sandbox>,
-    /// Version control.
     pub vcs: Arc<dyn Vcs>,
     /// What gates find in their environment at this level.
     pub environment: Vec<(OsString, OsString)>,
@@ -38,7 +36,6 @@ pub struct GateTrial {
 pub struct GateTried {
     /// Its name, or that of the setup command if that failed.
     pub name: String,
-    /// It is green.
     pub green: bool,
     /// Its exit code, if it ended by itself.
     pub exit_code: Option<i32>,
@@ -48,7 +45,6 @@ pub struct GateTried {
     pub output: String,
     /// What the sandbox refused.
     pub findings: Vec<String>,
-    /// How long it took.
     pub took: Duration,
     /// It was stopped because ralph was.
     pub interrupted: bool,

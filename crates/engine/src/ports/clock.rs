@@ -12,7 +12,7 @@ use crate::crash;
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 
-    /// Waits until then; a time that has passed is no wait.
+    /// Waits until then, or not at all if that time has passed.
     fn sleep_until<'a>(&'a self, at: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 }
 

@@ -17,7 +17,6 @@ use crate::run_files::journal;
 /// A session whose cost may be in no attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UnattributedCost {
-    /// When it ended.
     pub(super) at: Timestamp,
     /// Millionths of a dollar.
     pub(super) micro_usd: u64,

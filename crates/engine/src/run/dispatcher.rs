@@ -56,24 +56,19 @@ const LATELY_MS: i64 = 90 * 24 * 3_600_000;
 /// Why a run could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Git.
     #[error(transparent)]
     Git(#[from] GitError),
     /// The folder of the sockets.
     #[error(transparent)]
     Place(#[from] SocketDirError),
-    /// The sockets.
     #[error(transparent)]
     Socket(#[from] SocketError),
     /// A file of the run.
     #[error("{what}: {source}")]
     Io {
-        /// What was touched.
         what: String,
-        /// What the system said.
         #[source]
         source: std::io::Error,
     },
@@ -196,7 +191,6 @@ async fn run_inside(
 /// A run that is over.
 #[derive(Debug)]
 pub struct Ended {
-    /// Why it ended.
     pub outcome: Outcome,
     /// What could not be cleaned up after it, in sentences.
     pub notes: Vec<String>,

@@ -2,36 +2,22 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | [`shared_budget`] | the spending of runs that share a budget |
+//! | `dispatcher` | the one loop: input → decide → journal → effects; the state of the run and of its slots |
 //! | [`setup`] | everything a run needs, assembled by its caller |
-//! | `dispatcher` | the one loop: input → decide → journal → effects |
 //! | `ports` | what activities share: setup, store, ids, the way back to the loop |
 //! | `slot_state` | what a slot carries from one activity to the next |
-//! | `effects` | each effect as a task of its own whose answer is an input |
-//! | `survey` | survey, claim, peek |
-//! | [`prompting`] | the prompt of an attempt |
-//! | `session` | one agent session |
-//! | `recover` | recovers from an interrupted run |
-//! | `display` | the displays, on their own thread |
-//! | `judge` | the candidate tree, and where it is judged |
-//! | `workspace` | where a slot works: the user's worktree, or one of its task |
-//! | `owning` | who owns the work in the worktree, before and after a session |
-//! | `integrate` | lands work from a task's worktree on the branch of the run |
-//! | `worktree_setup` | the setup command of a new worktree |
-//! | `gate` | one gate: its process, its output, its report |
-//! | `trial` | a gate outside a run, for `ralph doctor` |
-//! | `baseline` | results of the gates before the first session |
+//! | `activity` | the activities: survey, session, judge, verify, integrate, settle, publish |
+//! | `plan` | where the tasks are: task database, file, text |
+//! | `checks` | what judges the work |
+//! | `workspace`, `owning` | where a slot works, and whose changes are there |
+//! | `holding`, `merging` | fair landing; tasks that wait for a merge |
 //! | `deciding` | records what sessions do to deciding files |
-//! | `protected` | files that sessions should not change |
-//! | `forbidden` | work that no commit may contain |
-//! | `settle` | records outcomes, in an order that survives a crash |
-//! | `publish` | publishes the branch of the run |
-//! | `review` | turns comments on its pull request into tasks |
-//! | `tidy` | cleans up at the end of a run |
+//! | `sandboxed` | sessions and gates as programs in a sandbox |
+//! | `display` | the displays, on their own thread |
 //! | `watch` | leases, changes of the plan, timers |
-//! | [`state_file`] | `state.toml` |
-//! | [`journal`] | `events.jsonl` |
-//! | [`run_files`] | the folder and the lock of a run |
+//! | `recover`, `tidy` | what an interrupted run left; cleaning up at the end |
+//! | `daily_cost`, [`shared_budget`] | what was spent today; the spending of runs that share a budget |
+//! | `parked_tasks`, `store_file` | tasks that the loop will not retry; whether the open database is still the file |
 
 mod activity;
 mod checks;

@@ -93,7 +93,6 @@ struct SlotControl {
 /// What the activities of a run share.
 pub(super) struct Ports {
     pub(super) setup: Setup,
-    /// Where its tasks are.
     pub(super) plan: Arc<dyn PlanSource>,
     /// The user's worktree, as a place to work in.
     pub(super) home: Arc<Workspace>,
@@ -101,7 +100,6 @@ pub(super) struct Ports {
     pub(super) inputs: mpsc::UnboundedSender<Input>,
     pub(super) sockets: crate::socket::SocketDir,
     store: Mutex<Box<dyn Store>>,
-    /// Its file.
     pub(super) store_file: StoreFile,
     ids: Mutex<Ids>,
     controls: Vec<SlotControl>,

@@ -79,11 +79,9 @@ impl Setup {
 
 /// Everything that a run needs.
 pub struct Setup {
-    /// Its name.
     pub run: RunId,
     /// The id of each slot.
     pub agent_ids: Vec<AgentId>,
-    /// How it behaves.
     pub policy: Policy,
     /// The run that it continues with.
     pub resume: Option<Resume>,
@@ -95,11 +93,8 @@ pub struct Setup {
     pub shared_budget: Option<SharedBudget>,
     /// Where its branch goes; `None` is nowhere.
     pub publish: Option<PublishSetup>,
-    /// What is worked on, and where.
     pub work: WorkSetup,
-    /// Who works.
     pub agent: AgentSetup,
-    /// Who judges.
     pub gates: GateSetup,
     /// The sandbox around both.
     pub sandbox: Arc<Sandbox>,
@@ -111,7 +106,6 @@ pub struct Setup {
 
 /// What is worked on, and where.
 pub struct WorkSetup {
-    /// Which tasks.
     pub scope: Scope,
     /// Which tasks, in words.
     pub target: String,
@@ -121,7 +115,6 @@ pub struct WorkSetup {
     pub deliverable: Option<Deliverable>,
     /// The subject of every iteration, where neither plan nor task database gives one.
     pub about: Option<String>,
-    /// Where sessions work.
     pub folder: PathBuf,
     /// How many attempts a progress file keeps.
     pub recent_attempts: usize,
@@ -136,7 +129,6 @@ pub struct WorkSetup {
 
 /// Who works, and how sessions are started.
 pub struct AgentSetup {
-    /// The agent.
     pub program: AgentProgram,
     /// The tools that the settings let it use; none is the usual ones.
     pub tools: Vec<String>,
@@ -166,7 +158,6 @@ pub struct GateSetup {
 
 /// What the run reads and writes.
 pub struct FileSetup {
-    /// The repository.
     pub project: Project,
     /// The lock on the worktree, held until the run ends.
     pub lock: WorktreeLock,
@@ -199,7 +190,6 @@ pub struct PortSetup {
     pub clock: Arc<dyn Clock>,
     /// Runs sessions and gates.
     pub programs: Arc<dyn Programs>,
-    /// Version control.
     pub vcs: Arc<dyn Vcs>,
     /// Who answers requests from inside sessions.
     pub handler: Arc<dyn SessionRequestHandler>,
@@ -207,6 +197,5 @@ pub struct PortSetup {
     pub peek_text: PeekText,
     /// Names for new things.
     pub ids: Ids,
-    /// This program.
     pub ralph: PathBuf,
 }

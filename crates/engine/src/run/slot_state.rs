@@ -62,7 +62,6 @@ pub(super) struct SlotState {
     pub(super) last_message: String,
     /// What looked like a signal in its last message and did not count.
     pub(super) ignored: Vec<String>,
-    /// What the session used.
     pub(super) usage: Usage,
     /// The look at the plan that its session was shown.
     pub(super) peek: Option<Peek>,

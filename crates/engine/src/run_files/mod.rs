@@ -54,9 +54,7 @@ pub enum LockError {
     /// The lock file cannot be made.
     #[error("{}: {source}", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },

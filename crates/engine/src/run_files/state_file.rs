@@ -28,7 +28,6 @@ pub struct StateFile {
     pub iteration: u32,
     /// `build`, `plan` or `prompt`.
     pub mode: String,
-    /// When it began.
     pub started_at: Timestamp,
     /// When its last iteration ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,11 +38,9 @@ pub struct StateFile {
     /// Sessions that it started, without those that count for nothing.
     #[serde(default)]
     pub sessions_used: u32,
-    /// Errors so far.
     pub error_count: u32,
     /// Errors in a row.
     pub consecutive_errors: u32,
-    /// The last error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// The last accepted commit.
@@ -51,7 +48,6 @@ pub struct StateFile {
     pub last_commit: Option<String>,
     /// Iterations in a row without a change.
     pub idle_iterations: u32,
-    /// Its name.
     pub run: RunId,
     /// Its process.
     pub pid: u32,
@@ -63,16 +59,13 @@ pub struct StateFile {
     /// It ended as a run does; `false` for one that continues at the next start.
     #[serde(default)]
     pub finished: bool,
-    /// The level of its sandbox.
     #[serde(default)]
     pub level: String,
     /// What it was asked for.
     #[serde(default)]
     pub request: Request,
-    /// What it may spend.
     #[serde(default)]
     pub budget: Budget,
-    /// What of that it has spent.
     #[serde(default)]
     pub spent: Spending,
 }
@@ -227,19 +220,14 @@ impl Record {
 /// Who writes the record.
 #[derive(Debug, Clone)]
 pub struct Writer {
-    /// The files.
     pub record: Record,
-    /// The run.
     pub run: RunId,
     /// Our process.
     pub pid: u32,
-    /// When it started.
     pub pid_started: u64,
     /// Where we listen.
     pub control_socket: Option<PathBuf>,
-    /// The level of the sandbox.
     pub level: String,
-    /// What was asked for.
     pub request: Request,
 }
 

@@ -35,13 +35,13 @@ case "$id" in
   plain) put plain plain.txt ;;
   write) mkdir -p src; put write src/write.txt ;;
   fail)
-    echo half >fail.txt
+    put half fail.txt
     text="<task-failed>$id</task-failed><reason>it cannot be done</reason>"
     ;;
   # The gate refuses the first try.
   red) if [ -e red.txt ]; then put right red.txt; else put wrong red.txt; fi ;;
   ask)
-    echo draft >ask.txt
+    put draft ask.txt
     text="<question>Which colour?</question>"
     ;;
   own)

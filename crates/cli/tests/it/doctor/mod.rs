@@ -245,7 +245,7 @@ fn a_git_that_is_too_old_is_reported_and_no_run_begins() {
     let real = std::fs::read_link(tools(&env).join("git")).unwrap();
     std::fs::remove_file(tools(&env).join("git")).unwrap();
     for (version, state) in [("2.37.9", "fail"), ("2.38.0", "ok"), ("odd", "warn")] {
-        let text = format!("[ \"$1\" = --version ] && echo 'git version {version}' && exit");
+        let text = format!("case $* in *--version) echo 'git version {version}'; exit;; esac");
         program(&env, "git", &format!("{text}\nexec {} \"$@\"", real.display()));
         assert_eq!(line(&env.ralph(&["doctor"]).stdout, "git").0, state, "{version}");
         env.task(&["add", "T"]);

@@ -42,7 +42,6 @@ use crate::time::Timestamp;
 pub struct Step {
     /// What happened. Written to the journal before any effect is carried out.
     pub facts: Vec<Fact>,
-    /// What to do.
     pub effects: Vec<Effect>,
 }
 

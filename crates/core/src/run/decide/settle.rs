@@ -159,7 +159,7 @@ fn ending(policy: &Policy, work: &Work, under: Interventions, task: &TaskBrief) 
         Retry::No => false,
         Retry::Yes => true,
         Retry::WhereAgentPicks => policy.picker == Picker::Agent,
-        Retry::UnlessGraph => !policy.is_graph(),
+        Retry::UnlessGraph => !policy.graph,
     };
     // Where the loop retries the iteration, its tasks stay open. And work that was judged without a signal
     // was never called done.

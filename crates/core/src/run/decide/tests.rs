@@ -32,6 +32,7 @@ fn dag() -> Policy {
 fn pick() -> Policy {
     Policy {
         preset: "pick".to_owned(),
+        graph: false,
         picker: Picker::Agent,
         retries: RetryLimit::Unlimited,
         ..dag()

@@ -19,7 +19,7 @@ const ENDS: u32 = 5;
 impl Policy {
     /// The loop asks for `<task-done>`: nothing else says that a task is finished.
     fn asks_for_signal(&self) -> bool {
-        self.is_graph() && self.picker == Picker::Loop && !self.by_iteration()
+        self.graph && self.picker == Picker::Loop && !self.by_iteration()
     }
 
     /// How many ends in a row without a signal there may be.

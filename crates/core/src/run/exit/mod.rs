@@ -20,20 +20,16 @@ use crate::time::Timestamp;
 /// What a rule may look at.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
-    /// The run.
     pub state: &'a RunState,
-    /// The slot that asks.
     pub slot: SlotId,
     /// The plan as it was just seen; `None` after an iteration, where the state has the counts.
     pub survey: Option<&'a Survey>,
-    /// The time.
     pub now: Timestamp,
 }
 
 /// One rule.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// Its name.
     pub name: &'static str,
     /// Whether the run is to stop.
     pub check: fn(View<'_>) -> Option<StopReason>,

@@ -41,9 +41,7 @@ const NAMED_COMMITS: usize = 5;
 pub struct WorktreePool {
     /// The branch that it lands on.
     pub trunk: Trunk,
-    /// The worktrees.
     pub worktrees: Worktrees,
-    /// Who commits there.
     pub identity: Identity,
     /// The patterns of a `.worktreeinclude`.
     pub include: String,

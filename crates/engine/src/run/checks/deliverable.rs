@@ -24,14 +24,12 @@ pub enum Deliverable {
     Text {
         /// As the agent finds it.
         name: String,
-        /// Where it is.
         path: PathBuf,
         /// Its text before it was written.
         template: String,
     },
     /// Tasks for a feature, proposed through the socket of the session.
     Tasks {
-        /// The feature.
         feature: FeatureName,
         /// The file that keeps them until the user accepts them.
         kept: PathBuf,

@@ -13,6 +13,7 @@ use ralph_core::time::{Zone, duration};
 use ralph_core::{AgentId, TaskId};
 
 use super::{PlanEdit, PlanSource, SessionLeft};
+use crate::crash;
 use crate::plan_file::{
     DONE_MARKER, NewBox, PlanFile, PlanFileError, ProgressEntry, ReconcileError, Requested,
     SyncedPlan, Verdicts,
@@ -159,6 +160,7 @@ impl PlanSource for FilePlan {
         let wanted = |id: &TaskId| only.is_none_or(|only| only == id);
         for id in open.into_iter().filter(wanted) {
             let Some(task) = ports.claim_task(slot, &id)? else { continue };
+            crash::point("claimed");
             if !ports.exceeds_task_budget(slot, &task)? {
                 return Ok(Input::Claimed { slot: slot.id, task: Box::new(task) });
             }

@@ -54,7 +54,7 @@ pub(super) trait PlanSource: Send + Sync {
         Ok(())
     }
 
-    /// The tasks that a session holds now that it has ended. What it requests by the plan is added to what it left.
+    /// The tasks that a session holds now that it has ended. What it requests by the plan is added to its requests.
     fn after_session(
         &self,
         ports: &Ports,

@@ -7,6 +7,7 @@ use crate::run::{Commits, EndsWhen, Exhausted, OnRed, Unit};
 pub(super) fn checklist() -> Policy {
     Policy {
         preset: "checklist".to_owned(),
+        graph: false,
         picker: Picker::Agent,
         max_sessions: Some(10),
         unit: Unit::Iteration,
@@ -208,6 +209,7 @@ fn a_text_is_judged_whatever_changed_and_a_question_waits_for_the_user() {
 fn where_tasks_may_fail_a_plan_is_over_when_none_is_open() {
     let progress = Policy {
         preset: "progress".to_owned(),
+        graph: false,
         ends: vec![EndsWhen::Ticked, EndsWhen::Marker],
         ..dag()
     };
