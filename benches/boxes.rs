@@ -163,7 +163,7 @@ fn made(level: Level, masked: bool, project: &Project, home: &Path) -> Sandbox {
         home: if masked { Home::masked() } else { listed },
         sockets: vec![],
         limits: Limits { processes: 4096, ..Limits::default() },
-        network: Network::default(),
+        network: Network::of_machine(),
         agents: vec![claude::Claude.state()],
     };
     sandbox_config.caches.prepare(Some(home), &[]).unwrap();

@@ -372,7 +372,7 @@ fn no_sandbox(project: &Project) -> sandbox::Sandbox {
         home: sandbox::Home::masked(),
         sockets: vec![],
         limits: sandbox::Limits::default(),
-        network: sandbox::Network::default(),
+        network: sandbox::Network::of_machine(),
         agents: vec![],
     };
     let none = sandbox::Wanted::Exactly(sandbox::Level::None);

@@ -15,10 +15,10 @@ use tokio::sync::watch;
 use super::GateSpec;
 use crate::agents::set;
 use crate::gates::guarded::Guarded;
-use crate::ports::{Checkout, Program, Programs};
+use crate::ports::Checkout;
 use crate::process::{CommandSpec, Ended, LineEffect, Listener, Mark, Stop, Watch};
 use crate::run_files::private_file;
-use crate::sandbox::{Sandbox, SandboxedCommand};
+use crate::sandbox::{Program, Programs, Sandbox, SandboxedCommand};
 
 /// How much of a gate's output is looked at: this much of the beginning and of the end.
 const KEPT: usize = 4 << 20;

@@ -5,7 +5,6 @@ mod clock;
 mod forge;
 mod git_error;
 mod jail;
-mod programs;
 mod store;
 mod vcs;
 mod worktree_refusal;
@@ -14,7 +13,6 @@ pub use clock::{Clock, SystemClock};
 pub use forge::{ForgeError, Link, ManualSteps, Published, PullRequest, Survey};
 pub use git_error::{GitError, GitResult, Operation, Version};
 pub use jail::{Bind, HookEnd, HookSandbox, Jail, USER_OF_ROOT};
-pub use programs::{Program, Programs, Ran};
 pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,
     SyncReport,

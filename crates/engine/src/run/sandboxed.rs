@@ -4,21 +4,15 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use ralph_core::agent::ProcessEnd;
 use ralph_core::run::Port;
 
 use super::ports::{Failed, Ports};
 use super::workspace::Workspace;
 use crate::agents::{Permissions, PromptBy, SessionSpec, script};
-use crate::ports::{Bind, Program, Programs, Ran};
-use crate::process::{Ended, Listener, supervise};
-use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand, Wrapped, is_fleeting};
+use crate::ports::Bind;
+use crate::process::{Ended, Listener};
+use crate::sandbox::{Program, ProgramKind, SandboxedCommand};
 use crate::socket::SessionSocket;
-
-/// How often ralph tries to create a sandbox.
-const TRIES: u32 = 3;
-/// How many refused connections of a program are reported one by one.
-const TOLD: usize = 5;
 
 impl Ports {
     /// A program that works at a site. `head`: the commit that git shows to a judge, where that is not the
@@ -87,55 +81,6 @@ impl Ports {
             true => Permissions::SandboxedTools(tools),
             false => Permissions::Tools(tools),
         }
-    }
-}
-
-/// The connections that the network refused, so that nobody has to guess why something fails. Before that it
-/// restores git settings that the program changed.
-fn findings(sandboxed: &Wrapped) -> Vec<String> {
-    let mut found = sandboxed.put_right();
-    let refused = sandboxed.refusals();
-    found.extend(
-        refused.iter().take(TOLD).map(|why| format!("the sandbox refused a connection: {why}")),
-    );
-    if refused.len() > TOLD {
-        found.push(format!("{} more connections were refused", refused.len() - TOLD));
-    }
-    found
-}
-
-impl Programs for Sandbox {
-    fn run<'a>(
-        &'a self,
-        program: Program<'a>,
-        listener: &'a mut dyn Listener,
-        mut raw: Option<&'a mut (dyn Write + Send)>,
-    ) -> Ran<'a> {
-        let Program { command, sandboxed, watch, mark, stop } = program;
-        Box::pin(async move {
-            let mut found = Vec::new();
-            let mut again = TRIES;
-            loop {
-                again -= 1;
-                let in_sandbox = match self.wrap(command.clone(), sandboxed) {
-                    Ok(in_sandbox) => in_sandbox,
-                    Err(error) => {
-                        let why = format!("the sandbox could not be created: {error}");
-                        return (Ended::never_ran(why), found);
-                    }
-                };
-                let written = raw.as_mut().map(|raw| &mut **raw as &mut (dyn Write + Send));
-                let command = &in_sandbox.command;
-                let ended = supervise(command, watch, mark, listener, written, stop.clone());
-                let ended = in_sandbox.program_end(ended.await);
-                found.extend(findings(&in_sandbox));
-                // A path that should be hidden may have been removed at that moment.
-                match &ended.end {
-                    ProcessEnd::NotStarted { error } if again > 0 && is_fleeting(error) => {}
-                    _ => return (ended, found),
-                }
-            }
-        })
     }
 }
 

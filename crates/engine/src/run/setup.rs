@@ -14,7 +14,7 @@ use crate::agents::Agent;
 use crate::entropy::Ids;
 use crate::gates::{GateRules, GateSpec};
 use crate::plan_file::PlanFile;
-use crate::ports::{Clock, KeepSaves, Peek, Programs, Scope, Store, Vcs};
+use crate::ports::{Clock, KeepSaves, Peek, Scope, Store, Vcs};
 use crate::process::Watch;
 use crate::project::Project;
 use crate::prompts::prompting::Prompting;
@@ -24,7 +24,7 @@ use crate::run::checks::deliverable::Deliverable;
 use crate::run::shared_budget::SharedBudget;
 use crate::run_files::state_file::{Record, Request};
 use crate::run_files::{RunLogs, WorktreeLock};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Programs, Sandbox};
 use crate::socket::SessionRequestHandler;
 use crate::trust::Deciding;
 

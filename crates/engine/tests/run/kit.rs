@@ -23,7 +23,7 @@ use ralph_engine::agents;
 use ralph_engine::context::FeatureTexts;
 use ralph_engine::entropy::Ids;
 use ralph_engine::gates::{GateRules, GateSpec};
-use ralph_engine::ports::{Clock, KeepSaves, Program, Programs, Ran, Scope, Store};
+use ralph_engine::ports::{Clock, KeepSaves, Scope, Store};
 use ralph_engine::process::{Ended, Listener, Watch};
 use ralph_engine::project::Project;
 use ralph_engine::prompts::Prompting;
@@ -33,7 +33,7 @@ use ralph_engine::run::{
 };
 use ralph_engine::run_files::state_file::{Record, Request};
 use ralph_engine::run_files::{RunLogs, WorktreeLock};
-use ralph_engine::sandbox::{self, ProgramKind};
+use ralph_engine::sandbox::{self, Program, ProgramKind, Programs, Ran};
 use ralph_engine::socket::{Call, Reply, SessionIdentity, SessionRequestHandler};
 use ralph_engine::store::SqliteStore;
 use ralph_engine::trust::{Deciding, Trust};
@@ -462,7 +462,7 @@ fn no_sandbox(project: &Project) -> sandbox::Sandbox {
         home: sandbox::Home::masked(),
         sockets: vec![],
         limits: sandbox::Limits::default(),
-        network: sandbox::Network::default(),
+        network: sandbox::Network::of_machine(),
         agents: vec![],
     };
     let none = sandbox::Wanted::Exactly(sandbox::Level::None);

@@ -19,7 +19,7 @@ use tokio::sync::watch;
 
 use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
 use crate::crash;
-use crate::ports::{HEARTBEAT, Program, Vcs};
+use crate::ports::{HEARTBEAT, Vcs};
 use crate::process::{LineEffect, Listener, Mark, Stop};
 use crate::prompts::prompting::{IterationRetry, PromptError, PromptFor};
 use crate::quota::RAW_LOG;
@@ -32,7 +32,7 @@ use crate::run::setup::PromptStyle;
 use crate::run::slot_state::SlotState;
 use crate::run_files::clean::CleanFile;
 use crate::run_files::private_file;
-use crate::sandbox::{ProgramKind, SandboxedCommand};
+use crate::sandbox::{Program, ProgramKind, SandboxedCommand};
 use crate::socket::{SessionIdentity, SessionSocket};
 
 /// How much of a final text the journal keeps.
