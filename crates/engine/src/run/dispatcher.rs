@@ -27,8 +27,8 @@ use ralph_core::ids::RunId;
 use ralph_core::records::Spent;
 use ralph_core::redact::Secrets;
 use ralph_core::run::{
-    Cancel, Control, Effect, Fact, Input, NeedsMerge, Notice, Outcome, RunEvent, RunState, SlotId,
-    TaskBrief, decide,
+    Cancel, Control, Effect, Fact, Input, Notice, Outcome, RunEvent, RunState, SlotId, TaskBrief,
+    decide,
 };
 use ralph_core::task::{Actor, Generation};
 use ralph_core::view::Reporter;
@@ -331,11 +331,6 @@ impl Dispatcher {
     pub(super) fn taken(&self) -> Vec<Option<(TaskId, Generation)>> {
         let task = |task: &TaskBrief| (task.id.clone(), task.generation);
         self.state.slots.iter().map(|slot| slot.task().map(task)).collect()
-    }
-
-    /// The tasks that wait for a merge.
-    pub(super) fn merges(&self) -> Vec<NeedsMerge> {
-        self.state.merges.clone()
     }
 
     /// Hands out the state of a slot; `None` while an activity has it.

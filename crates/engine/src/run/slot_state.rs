@@ -63,6 +63,8 @@ pub(super) struct SlotState {
     /// What looked like a signal in its last message and did not count.
     pub(super) ignored: Vec<String>,
     pub(super) usage: Usage,
+    /// A ready task waits for a merge, as of the last survey.
+    pub(super) waits_for_merge: bool,
     /// The look at the plan that its session was shown.
     pub(super) peek: Option<Peek>,
     /// The plan file as it was when the iteration began.
@@ -109,6 +111,7 @@ impl SlotState {
             last_message: String::new(),
             ignored: vec![],
             usage: Usage::default(),
+            waits_for_merge: false,
             peek: None,
             plan: None,
             warned: HashSet::new(),

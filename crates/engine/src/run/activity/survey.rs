@@ -7,11 +7,11 @@ use ralph_core::run::{
     CLASSES, Class, FinishedWork, Input, Port, SIGNAL, SameFailure, Survey, TaskBrief, Unsignaled,
     VERIFIER,
 };
-use ralph_core::task::{Actor, Task};
+use ralph_core::task::{Actor, Refusal, Task};
 use ralph_core::{AgentId, TaskId, Timestamp};
 
 use crate::crash;
-use crate::ports::{Filter, Store, StoreError};
+use crate::ports::{ClaimRequest, Filter, Scope, Store, StoreError};
 use crate::process::is_alive;
 use crate::run::daily_cost::cost;
 use crate::run::ports::{Answer, Failed, Ports};
@@ -52,6 +52,42 @@ impl Ports {
     pub(in crate::run) fn claim(&self, slot: &mut SlotState, only: Option<&TaskId>) -> Answer {
         self.looks(slot.id);
         self.plan.claim(self, slot, only)
+    }
+
+    /// Claims a task of the scope, or `only` that one; `None` when there is none, or another process has it.
+    pub(in crate::run) fn claim_task(
+        &self,
+        slot: &SlotState,
+        scope: &Scope,
+        only: Option<&TaskId>,
+    ) -> Result<Option<TaskBrief>, Failed> {
+        let request = ClaimRequest {
+            agent: slot.agent.clone(),
+            task: only.cloned(),
+            scope: scope.clone(),
+            lease: self.setup.ports.lease,
+        };
+        let attempt = self.new_attempt()?;
+        let mut store = self.store();
+        match store.claim(&request, self.now()) {
+            Ok(claimed) => {
+                crash::point("claimed");
+                Ok(Some(brief(store.as_mut(), &claimed.task, attempt)?))
+            }
+            Err(StoreError::Refused(
+                Refusal::NothingReady { .. }
+                | Refusal::NotClaimable { .. }
+                | Refusal::Unknown { .. },
+            )) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// When the leases end of those that other runs hold.
+    pub(in crate::run) fn foreign_leases(&self, claimed: &[Task]) -> Vec<Timestamp> {
+        let claims = claimed.iter().filter_map(|task| task.claim.as_ref());
+        let foreign = claims.filter(|claim| !self.setup.agent_ids.contains(&claim.agent));
+        foreign.map(|claim| claim.lease_expires_at).collect()
     }
 
     /// The slot's task is about these files.

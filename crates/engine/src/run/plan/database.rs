@@ -3,14 +3,13 @@
 use std::sync::PoisonError;
 
 use ralph_core::run::{Input, Picker, SlotId, Survey, TaskBrief, overlaps};
-use ralph_core::task::{Actor, NewTask, Refusal, Task, TaskPatch};
+use ralph_core::task::{Actor, NewTask, Task, TaskPatch};
 use ralph_core::text::Title;
 use ralph_core::{AgentId, TaskId};
 
 use super::{PlanSource, SessionLeft};
-use crate::crash;
 use crate::plan_file::NewBox;
-use crate::ports::{ClaimRequest, Filter, Scope, Store, StoreError};
+use crate::ports::{Filter, Scope, Store, StoreError};
 use crate::run::activity::session::Job;
 use crate::run::activity::survey::brief;
 use crate::run::ports::{Answer, Failed, Ports};
@@ -40,11 +39,8 @@ impl PlanSource for DatabasePlan {
             needs_merge = ports.without_merges(store.as_mut(), &mut peek.claimable)?;
         }
         let counts = store.counts(&ports.setup.work.scope)?;
-        let foreign = peek.claimed.iter().filter(|task| {
-            let holder = task.claim.as_ref().map(|claim| &claim.agent);
-            !holder.is_some_and(|holder| ports.setup.agent_ids.contains(holder))
-        });
-        let foreign: Vec<&Task> = foreign.collect();
+        let leases = ports.foreign_leases(&peek.claimed);
+        slot.waits_for_merge = !needs_merge.is_empty();
         Ok(Survey {
             counts,
             claimable: match apart {
@@ -53,49 +49,23 @@ impl PlanSource for DatabasePlan {
                 false => u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX),
             },
             needs_merge,
-            foreign: foreign.len() as u64,
-            next_expiry: foreign
-                .iter()
-                .filter_map(|task| task.claim.as_ref())
-                .map(|claim| claim.lease_expires_at)
-                .min(),
+            foreign: leases.len() as u64,
+            next_expiry: leases.into_iter().min(),
             absent: counts.total() == 0 && ports.setup.policy.picker == Picker::Loop,
             ..Survey::default()
         })
     }
 
     fn claim(&self, ports: &Ports, slot: &mut SlotState, only: Option<&TaskId>) -> Answer {
-        let request = ClaimRequest {
-            agent: slot.agent.clone(),
-            task: only.cloned(),
-            scope: ports.setup.work.scope.clone(),
-            lease: ports.setup.ports.lease,
-        };
-        let waits_for_merge = !ports.dispatcher().merges().is_empty();
-        if ports.setup.work.pool.is_some() || waits_for_merge {
+        if ports.setup.work.pool.is_some() || slot.waits_for_merge {
             return claim_apart(ports, slot, only);
         }
-        loop {
-            let attempt = ports.new_attempt()?;
-            let mut store = ports.store();
-            let task = match store.claim(&request, ports.now()) {
-                Ok(claimed) => claimed.task,
-                Err(StoreError::Refused(
-                    Refusal::NothingReady { .. }
-                    | Refusal::NotClaimable { .. }
-                    | Refusal::Unknown { .. },
-                )) => {
-                    return Ok(Input::NothingToClaim { slot: slot.id });
-                }
-                Err(error) => return Err(error.into()),
-            };
-            crash::point("claimed");
-            let task = brief(store.as_mut(), &task, attempt)?;
-            drop(store);
+        while let Some(task) = ports.claim_task(slot, &ports.setup.work.scope, only)? {
             if !ports.exceeds_task_budget(slot, &task)? {
                 return Ok(Input::Claimed { slot: slot.id, task: Box::new(task) });
             }
         }
+        Ok(Input::NothingToClaim { slot: slot.id })
     }
 
     fn peek(&self, ports: &Ports, slot: &mut SlotState) -> Answer {
@@ -190,8 +160,7 @@ fn claim_apart(ports: &Ports, slot: &mut SlotState, only: Option<&TaskId>) -> An
     };
     let wanted = |(id, _): &(TaskId, _)| only.is_none_or(|only| only == id);
     for (id, touches) in ready.into_iter().filter(wanted) {
-        let Some(task) = ports.claim_task(slot, &id)? else { continue };
-        crash::point("claimed");
+        let Some(task) = ports.claim_task(slot, &Scope::All, Some(&id))? else { continue };
         if !ports.exceeds_task_budget(slot, &task)? {
             touching[slot.id as usize] = touches;
             return Ok(Input::Claimed { slot: slot.id, task: Box::new(task) });

@@ -13,7 +13,6 @@ use ralph_core::time::{Zone, duration};
 use ralph_core::{AgentId, TaskId};
 
 use super::{PlanEdit, PlanSource, SessionLeft};
-use crate::crash;
 use crate::plan_file::{
     DONE_MARKER, NewBox, PlanFile, PlanFileError, ProgressEntry, ReconcileError, Requested,
     SyncedPlan, Verdicts,
@@ -119,12 +118,7 @@ impl PlanSource for FilePlan {
         let mut counts = store.counts(&scope)?;
         let peek = store.peek(&scope, 1, ports.now())?;
         drop(store);
-        let foreign = peek.claimed.iter().filter(|task| {
-            let holder = task.claim.as_ref().map(|claim| &claim.agent);
-            !holder.is_some_and(|holder| ports.setup.agent_ids.contains(holder))
-        });
-        let claims = foreign.filter_map(|task| task.claim.as_ref());
-        let leases: Vec<_> = claims.map(|claim| claim.lease_expires_at).collect();
+        let leases = ports.foreign_leases(&peek.claimed);
         let open = synced.as_ref().map_or(0, |synced| synced.open().count());
         let waiting =
             synced.as_ref().map(|synced| synced.waiting(self.file.name())).unwrap_or_default();
@@ -159,8 +153,7 @@ impl PlanSource for FilePlan {
             synced.iter().flat_map(SyncedPlan::open).map(|(_, task)| task.id.clone()).collect();
         let wanted = |id: &TaskId| only.is_none_or(|only| only == id);
         for id in open.into_iter().filter(wanted) {
-            let Some(task) = ports.claim_task(slot, &id)? else { continue };
-            crash::point("claimed");
+            let Some(task) = ports.claim_task(slot, &Scope::All, Some(&id))? else { continue };
             if !ports.exceeds_task_budget(slot, &task)? {
                 return Ok(Input::Claimed { slot: slot.id, task: Box::new(task) });
             }
@@ -224,7 +217,7 @@ impl PlanSource for FilePlan {
             }
             seen.push(id.clone());
             if own.as_ref() != Some(&id) {
-                let Some(task) = ports.claim_task(slot, &id)? else { continue };
+                let Some(task) = ports.claim_task(slot, &Scope::All, Some(&id))? else { continue };
                 ports.store().begin_attempt(&ports.attempt(slot, job, &task, ports.now()))?;
                 held.push(task);
             }

@@ -2,41 +2,14 @@
 
 use ralph_core::TaskId;
 use ralph_core::plan::markdown::{ItemState, PlanKind};
-use ralph_core::run::{About, Class, Planned, Port, Settlement, TaskBrief};
-use ralph_core::task::Refusal;
+use ralph_core::run::{About, Class, Planned, Port, Settlement};
 
 use crate::plan_file::PlanFile;
-use crate::ports::{Candidate, ClaimRequest, Scope, StoreError};
-use crate::run::activity::survey::brief;
+use crate::ports::Candidate;
 use crate::run::ports::{Failed, Ports};
 use crate::run::slot_state::SlotState;
 
 impl Ports {
-    /// Claims this task; `None` when another process has it or it cannot be had.
-    pub(in crate::run) fn claim_task(
-        &self,
-        slot: &mut SlotState,
-        id: &TaskId,
-    ) -> Result<Option<TaskBrief>, Failed> {
-        let request = ClaimRequest {
-            agent: slot.agent.clone(),
-            task: Some(id.clone()),
-            scope: Scope::All,
-            lease: self.setup.ports.lease,
-        };
-        let attempt = self.new_attempt()?;
-        let mut store = self.store();
-        match store.claim(&request, self.now()) {
-            Ok(claimed) => Ok(Some(brief(store.as_mut(), &claimed.task, attempt)?)),
-            Err(StoreError::Refused(
-                Refusal::NothingReady { .. }
-                | Refusal::NotClaimable { .. }
-                | Refusal::Unknown { .. },
-            )) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// The subject of every iteration, where the setup gives one.
     pub(super) fn subject(&self) -> Option<About> {
         let title = self.setup.work.about.clone()?;
