@@ -1,7 +1,10 @@
 //! How work lands: straight, on top of others', not at all.
 
 use super::World;
-use crate::looping::{classes, journal, of_kind, run_file, show, status};
+use crate::looping::{
+    build, classes, journal, of_kind, project, run_file, say, session, sh, show, status, write,
+};
+use crate::sandboxed::has_boxes;
 
 #[test]
 fn tasks_run_side_by_side_and_land_one_after_the_other() {
@@ -263,4 +266,21 @@ fn ignored_files_that_are_wanted_come_along() {
     world.plan("a", "test -e .env && echo a >a.txt");
     world.build(2, &[]).success();
     assert_eq!(world.committed("a.txt"), "a");
+}
+
+/// The worktrees of both tasks begin at the same commit, so the second to land is rebased.
+#[test]
+fn work_that_is_rebased_in_the_sandbox_is_not_called_unchecked() {
+    if !has_boxes("work that is rebased") {
+        return;
+    }
+    let env = project(&["a", "b"]);
+    let works =
+        session(&[sh("sleep 1"), write("{id}.txt", "x"), say("<task-done>{id}</task-done>")]);
+    let ran = build(&env, &[&works, &works], &["-j", "2", "--sandbox", "full"]);
+    let text = format!("{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.code, 0, "{text}");
+    assert!(text.contains("rebased onto work that landed"), "{text}");
+    assert!(!text.contains("unchecked changes"), "{text}");
+    assert_eq!(env.git(&["for-each-ref", "refs/ralph/wip"]), "");
 }

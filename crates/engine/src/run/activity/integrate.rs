@@ -326,7 +326,12 @@ impl Ports {
     fn save_left(&self, slot: &SlotState, workspace: &Workspace) -> Result<Option<Saved>, Failed> {
         let Some((task, attempt)) = slot.attempt() else { return Ok(None) };
         let base = workspace.base();
-        Ok(workspace.vcs.save(&base, &workspace.vcs.candidate(&base)?, &task, attempt)?)
+        let candidate = workspace.vcs.candidate(&base)?;
+        // What is committed there was judged, and is about to land.
+        if !candidate.leftovers {
+            return Ok(None);
+        }
+        Ok(workspace.vcs.save(&base, &candidate, &task, attempt)?)
     }
 
     /// Moves the branch of the run to the work. `None` when it has landed; else the next input.
