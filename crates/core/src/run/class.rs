@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::EndClass;
 
 macro_rules! classes {
-    ($($(#[$doc:meta])* $variant:ident = $word:literal, $becomes:ident, retry $retry:ident, breaker $breaker:ident, counts $counts:literal;)+) => {
+    ($($(#[$doc:meta])* $variant:ident = $word:literal, $becomes:ident, retry $retry:ident, breaker $breaker:ident, counts $counts:literal, $ends:ident, $words:literal;)+) => {
         /// The kind of end that an attempt had, once everything that can be checked is checked.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
@@ -15,6 +15,16 @@ macro_rules! classes {
             /// The word in the store and in logs.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
+            }
+
+            /// What happened, in words that can follow "returned for retry:".
+            pub const fn words(self) -> &'static str {
+                match self { $(Self::$variant => $words),+ }
+            }
+
+            /// The class of a session that did not complete; `None` for one that did.
+            pub const fn of(end: EndClass) -> Option<Self> {
+                classes!(@of end [] $($ends $variant)+)
             }
         }
 
@@ -28,6 +38,19 @@ macro_rules! classes {
                 counts: $counts,
             }),+
         ];
+    };
+    // The classes that sessions have are those of `EndClass`, by the same names.
+    (@of $end:ident [$($variant:ident)*]) => {
+        match $end {
+            EndClass::Completed => None,
+            $(EndClass::$variant => Some(Self::$variant),)*
+        }
+    };
+    (@of $end:ident [$($found:ident)*] session $variant:ident $($rest:ident)*) => {
+        classes!(@of $end [$($found)* $variant] $($rest)*)
+    };
+    (@of $end:ident [$($found:ident)*] attempt $variant:ident $($rest:ident)*) => {
+        classes!(@of $end [$($found)*] $($rest)*)
     };
 }
 
@@ -79,67 +102,67 @@ pub struct Row {
 
 classes! {
     /// Requested done and judged green.
-    Done = "done", Done, retry No, breaker Reset, counts true;
+    Done = "done", Done, retry No, breaker Reset, counts true, attempt, "done";
     /// Requested done and judged red.
-    Red = "red", Pending, retry Yes, breaker Reset, counts true;
+    Red = "red", Pending, retry Yes, breaker Reset, counts true, attempt, "a gate failed";
     /// Requested done, judged green, but it conflicts with work that landed meanwhile.
-    Conflict = "conflict", Pending, retry No, breaker Reset, counts true;
+    Conflict = "conflict", Pending, retry No, breaker Reset, counts true, attempt, "conflicts with work that landed meanwhile";
     /// Requested done, nothing changed and nothing could judge: refused.
-    Unchanged = "unchanged", Pending, retry Yes, breaker Same, counts true;
+    Unchanged = "unchanged", Pending, retry Yes, breaker Same, counts true, attempt, "No changes detected";
     /// The agent gave up on it.
-    TaskFailed = "task-failed", Failed, retry No, breaker Reset, counts true;
+    TaskFailed = "task-failed", Failed, retry No, breaker Reset, counts true, attempt, "the agent gave up on the task";
     /// The agent asked for another attempt (`ralph task fail`).
-    TaskRetry = "task-retry", Pending, retry Yes, breaker Reset, counts true;
+    TaskRetry = "task-retry", Pending, retry Yes, breaker Reset, counts true, attempt, "the agent asked for another attempt";
     /// Nothing was requested.
-    NoSignal = "no-signal", Pending, retry WhereAgentPicks, breaker Same, counts true;
+    NoSignal = "no-signal", Pending, retry WhereAgentPicks, breaker Same, counts true, attempt, "the agent gave no signal";
     /// A signal for another task.
-    WrongId = "wrong-id", Pending, retry WhereAgentPicks, breaker Same, counts true;
+    WrongId = "wrong-id", Pending, retry WhereAgentPicks, breaker Same, counts true, attempt, "the signal named another task";
     /// The agent asked the user.
-    Question = "question", Waiting, retry No, breaker Same, counts true;
+    Question = "question", Waiting, retry No, breaker Same, counts true, attempt, "the agent asked you a question";
     /// The agent said FAILURE.
-    Failure = "failure", Pending, retry No, breaker Same, counts true;
+    Failure = "failure", Pending, retry No, breaker Same, counts true, attempt, "the agent said FAILURE";
     /// It died, or ended without a result.
-    Crash = "crash", Pending, retry UnlessGraph, breaker Add, counts true;
+    Crash = "crash", Pending, retry UnlessGraph, breaker Add, counts true, session, "the agent crashed";
     /// The total timeout.
-    Timeout = "timeout", Pending, retry Yes, breaker Add, counts true;
+    Timeout = "timeout", Pending, retry Yes, breaker Add, counts true, session, "the session timed out";
     /// It said nothing for too long.
-    Silence = "hang", Pending, retry Yes, breaker Add, counts true;
+    Silence = "hang", Pending, retry Yes, breaker Add, counts true, session, "the agent stopped responding";
     /// It exited with 0 and printed nothing.
-    Empty = "empty", Pending, retry Yes, breaker Add, counts true;
+    Empty = "empty", Pending, retry Yes, breaker Add, counts true, session, "the agent printed nothing";
     /// Its output is not what this agent prints.
-    Malformed = "malformed", Pending, retry Yes, breaker Add, counts true;
+    Malformed = "malformed", Pending, retry Yes, breaker Add, counts true, session, "the agent printed unreadable output";
     /// The model refused.
-    Refusal = "refusal", Pending, retry Yes, breaker Add, counts true;
+    Refusal = "refusal", Pending, retry Yes, breaker Add, counts true, session, "the model refused";
     /// The agent's own limit of turns, output or money.
-    MaxTurns = "max-turns", Pending, retry Yes, breaker Add, counts true;
+    MaxTurns = "max-turns", Pending, retry Yes, breaker Add, counts true, session, "the agent reached its own limit of turns or cost";
     /// The prompt is too long for the model: the same prompt is too long the next time.
-    TooLong = "too-long", Waiting, retry No, breaker Add, counts true;
+    TooLong = "too-long", Waiting, retry No, breaker Add, counts true, session, "the prompt is too long for this model";
     /// The provider calls the request invalid: the same request is invalid the next time.
-    Rejected = "rejected", Waiting, retry No, breaker Add, counts true;
+    Rejected = "rejected", Waiting, retry No, breaker Add, counts true, session, "the provider rejected the request";
     /// Too many requests, for a short time.
-    RateLimit = "rate-limit", Pending, retry No, breaker Same, counts false;
+    RateLimit = "rate-limit", Pending, retry No, breaker Same, counts false, session, "rate limit";
     /// A usage window is used up.
-    UsageWindow = "usage-window", Pending, retry No, breaker Same, counts false;
+    UsageWindow = "usage-window", Pending, retry No, breaker Same, counts false, session, "usage limit";
     /// The provider is overloaded or failing.
-    Overload = "overload", Pending, retry No, breaker Same, counts false;
+    Overload = "overload", Pending, retry No, breaker Same, counts false, session, "the provider is overloaded";
     /// No connection.
-    Network = "network", Pending, retry No, breaker Same, counts false;
+    Network = "network", Pending, retry No, breaker Same, counts false, session, "no connection";
     /// Not logged in.
-    Auth = "auth", Pending, retry No, breaker Same, counts true;
+    Auth = "auth", Pending, retry No, breaker Same, counts true, session, "the agent is not logged in";
     /// Logged in, and the account may not do this.
-    Forbidden = "forbidden", Pending, retry No, breaker Same, counts true;
+    Forbidden = "forbidden", Pending, retry No, breaker Same, counts true, session, "the account has no access";
     /// No money or no plan.
-    Billing = "billing", Pending, retry No, breaker Same, counts true;
+    Billing = "billing", Pending, retry No, breaker Same, counts true, session, "out of credit";
     /// There is no such model.
-    UnknownModel = "unknown-model", Pending, retry No, breaker Same, counts true;
+    UnknownModel = "unknown-model", Pending, retry No, breaker Same, counts true, session, "the model does not exist";
     /// The agent could not be started.
-    NotStarted = "not-started", Pending, retry No, breaker Same, counts true;
+    NotStarted = "not-started", Pending, retry No, breaker Same, counts true, session, "the agent did not start";
     /// The user stopped it.
-    Cancelled = "cancelled", Pending, retry No, breaker Same, counts false;
+    Cancelled = "cancelled", Pending, retry No, breaker Same, counts false, session, "cancelled";
     /// The user skipped the task.
-    Skipped = "skipped", Waiting, retry No, breaker Same, counts false;
+    Skipped = "skipped", Waiting, retry No, breaker Same, counts false, attempt, "skipped by you";
     /// Another agent has the task now.
-    ClaimLost = "claim-lost", Untouched, retry No, breaker Same, counts false;
+    ClaimLost = "claim-lost", Untouched, retry No, breaker Same, counts false, session, "another agent claimed the task";
 }
 
 impl Class {
@@ -147,33 +170,6 @@ impl Class {
     pub fn row(self) -> Row {
         // The macro writes one row per variant, in their order.
         CLASSES[self as usize]
-    }
-
-    /// The class of a session that did not complete; `None` for one that did.
-    pub const fn of(end: EndClass) -> Option<Self> {
-        Some(match end {
-            EndClass::Completed => return None,
-            EndClass::Crash => Self::Crash,
-            EndClass::Timeout => Self::Timeout,
-            EndClass::Silence => Self::Silence,
-            EndClass::Empty => Self::Empty,
-            EndClass::Malformed => Self::Malformed,
-            EndClass::Refusal => Self::Refusal,
-            EndClass::MaxTurns => Self::MaxTurns,
-            EndClass::TooLong => Self::TooLong,
-            EndClass::Rejected => Self::Rejected,
-            EndClass::RateLimit => Self::RateLimit,
-            EndClass::UsageWindow => Self::UsageWindow,
-            EndClass::Overload => Self::Overload,
-            EndClass::Network => Self::Network,
-            EndClass::Auth => Self::Auth,
-            EndClass::Forbidden => Self::Forbidden,
-            EndClass::Billing => Self::Billing,
-            EndClass::UnknownModel => Self::UnknownModel,
-            EndClass::NotStarted => Self::NotStarted,
-            EndClass::Cancelled => Self::Cancelled,
-            EndClass::ClaimLost => Self::ClaimLost,
-        })
     }
 
     /// A limit or an outage of the provider: ralph waits, and nothing is counted.
@@ -193,43 +189,6 @@ impl Class {
     /// task waits for the user, and the run continues with the others.
     pub const fn parks(self) -> bool {
         matches!(self, Self::TooLong | Self::Rejected)
-    }
-
-    /// What happened, in words that can follow "returned for retry:".
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Red => "a gate failed",
-            Self::Conflict => "conflicts with work that landed meanwhile",
-            Self::Unchanged => "No changes detected",
-            Self::TaskFailed => "the agent gave up on the task",
-            Self::TaskRetry => "the agent asked for another attempt",
-            Self::NoSignal => "the agent gave no signal",
-            Self::WrongId => "the signal named another task",
-            Self::Question => "the agent asked you a question",
-            Self::Failure => "the agent said FAILURE",
-            Self::Crash => "the agent crashed",
-            Self::Timeout => "the session timed out",
-            Self::Silence => "the agent stopped responding",
-            Self::Empty => "the agent printed nothing",
-            Self::Malformed => "the agent printed unreadable output",
-            Self::Refusal => "the model refused",
-            Self::MaxTurns => "the agent reached its own limit of turns or cost",
-            Self::TooLong => "the prompt is too long for this model",
-            Self::Rejected => "the provider rejected the request",
-            Self::RateLimit => "rate limit",
-            Self::UsageWindow => "usage limit",
-            Self::Overload => "the provider is overloaded",
-            Self::Network => "no connection",
-            Self::Auth => "the agent is not logged in",
-            Self::Forbidden => "the account has no access",
-            Self::Billing => "out of credit",
-            Self::UnknownModel => "the model does not exist",
-            Self::NotStarted => "the agent did not start",
-            Self::Cancelled => "cancelled",
-            Self::Skipped => "skipped by you",
-            Self::ClaimLost => "another agent claimed the task",
-        }
     }
 
     /// What you have to do, where retrying cannot fix it.
