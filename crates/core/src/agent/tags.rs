@@ -6,31 +6,22 @@
 
 use crate::plan::markdown::Fence;
 
-/// A tag that has a meaning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tag {
-    TaskDone,
-    TaskFailed,
-    Reason,
-    Promise,
-    NextModel,
-    Question,
-    VerifyFail,
-    VerifyPass,
+words! {
+    /// A tag that has a meaning, by its name.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum Tag {
+        TaskDone = "task-done",
+        TaskFailed = "task-failed",
+        Reason = "reason",
+        Promise = "promise",
+        NextModel = "next-model",
+        Question = "question",
+        VerifyFail = "verify-fail",
+        VerifyPass = "verify-pass",
+    }
 }
 
 impl Tag {
-    const ALL: [(&'static str, Self); 8] = [
-        ("task-done", Self::TaskDone),
-        ("task-failed", Self::TaskFailed),
-        ("reason", Self::Reason),
-        ("promise", Self::Promise),
-        ("next-model", Self::NextModel),
-        ("question", Self::Question),
-        ("verify-fail", Self::VerifyFail),
-        ("verify-pass", Self::VerifyPass),
-    ];
-
     /// The text between these is prose for the user: nothing in it is a request.
     const fn holds_prose(self) -> bool {
         matches!(self, Self::Reason | Self::Question | Self::VerifyFail)
@@ -99,13 +90,13 @@ fn tags_between<'a>(
         match mark {
             Mark::Begin(index) => open[index] = Some((start, at)),
             Mark::Whole(index) => {
-                let tag = Tag::ALL[index].1;
+                let tag = Tag::ALL[index];
                 found.push(TagMatch { tag, content: "", start, end: at, whole: &text[start..at] });
             }
             Mark::End(index) => {
                 if let Some((begin, after)) = open[index].take() {
                     found.push(TagMatch {
-                        tag: Tag::ALL[index].1,
+                        tag: Tag::ALL[index],
                         content: text[after..start].trim(),
                         start: begin,
                         end: at,
@@ -126,7 +117,7 @@ pub(super) fn only_tag(line: &str) -> Option<TagMatch<'_>> {
 }
 
 pub(super) fn mark_names() -> impl Iterator<Item = &'static str> {
-    Tag::ALL.into_iter().map(|(name, _)| name)
+    Tag::ALL.into_iter().map(Tag::as_str)
 }
 
 enum Mark {
@@ -140,8 +131,8 @@ fn mark(text: &str) -> Option<(Mark, usize)> {
     let rest = text.strip_prefix('<')?;
     let closing = rest.starts_with('/');
     let rest = rest.strip_prefix('/').unwrap_or(rest);
-    for (index, (name, tag)) in Tag::ALL.into_iter().enumerate() {
-        let Some(after) = rest.strip_prefix(name) else {
+    for (index, tag) in Tag::ALL.into_iter().enumerate() {
+        let Some(after) = rest.strip_prefix(tag.as_str()) else {
             continue;
         };
         let before = text.len() - after.len();

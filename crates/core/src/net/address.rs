@@ -1,36 +1,22 @@
 //! Addresses that no name may lead to: this machine, its network, and what answers only from inside.
 
-use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AddressKind {
-    Loopback,
-    /// This link; services of a cloud with its keys answer there.
-    LinkLocal,
-    Metadata,
-    Unspecified,
-    Multicast,
-    Broadcast,
-    Private,
-    /// The network of a provider, and of some VPNs.
-    Shared,
-    Reserved,
-}
-
-impl fmt::Display for AddressKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Loopback => "an address of this machine",
-            Self::LinkLocal => "a link-local address",
-            Self::Metadata => "a metadata service",
-            Self::Unspecified => "no address at all",
-            Self::Multicast => "a multicast address",
-            Self::Broadcast => "a broadcast address",
-            Self::Private => "an address of a private network",
-            Self::Shared => "an address of a shared network",
-            Self::Reserved => "a reserved address",
-        })
+words! {
+    /// What is special about an address.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum AddressKind {
+        Loopback = "an address of this machine",
+        /// This link; services of a cloud with its keys answer there.
+        LinkLocal = "a link-local address",
+        Metadata = "a metadata service",
+        Unspecified = "no address at all",
+        Multicast = "a multicast address",
+        Broadcast = "a broadcast address",
+        Private = "an address of a private network",
+        /// The network of a provider, and of some VPNs.
+        Shared = "an address of a shared network",
+        Reserved = "a reserved address",
     }
 }
 

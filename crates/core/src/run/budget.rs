@@ -11,34 +11,20 @@ use crate::time::duration;
 /// From so many hundredths on a budget is nearly used up.
 const NEAR: u64 = 80;
 
-/// One of the budgets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Allowance {
-    /// Money for the run.
-    Money,
-    /// Tokens for the run.
-    Tokens,
-    /// Time for the run.
-    Time,
-    /// Money for one task.
-    Task,
-    /// Money for one day.
-    Day,
+words! {
+    /// One of the budgets, and what it is for.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Allowance {
+        Money = "money for this run",
+        Tokens = "tokens for this run",
+        Time = "time for this run",
+        Task = "money for one task",
+        Day = "money for today, all runs together",
+    }
 }
 
 impl Allowance {
-    /// What it is for, in words.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Money => "money for this run",
-            Self::Tokens => "tokens for this run",
-            Self::Time => "time for this run",
-            Self::Task => "money for one task",
-            Self::Day => "money for today, all runs together",
-        }
-    }
-
     /// `$0.60 of $0.50`.
     pub fn amounts(self, used: u64, limit: u64) -> String {
         let show: fn(u64) -> String = match self {
