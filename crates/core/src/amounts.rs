@@ -1,4 +1,6 @@
-//! Money, tokens and numbers of things in words.
+//! Money, tokens, numbers of things and long lists in words.
+
+use std::fmt::Display;
 
 /// `1 file`, `3 files`.
 pub fn count(n: u64, what: &str) -> String {
@@ -8,6 +10,17 @@ pub fn count(n: u64, what: &str) -> String {
         (_, false) => "s",
     };
     format!("{n} {what}{ending}")
+}
+
+/// At most `most` of these, and how many are left: `a, b and 3 more`.
+pub fn first_of<I>(items: I, most: usize) -> String
+where
+    I: IntoIterator<Item: Display, IntoIter: ExactSizeIterator>,
+{
+    let items = items.into_iter();
+    let more = items.len().saturating_sub(most);
+    let named = items.take(most).map(|item| item.to_string()).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{named} and {more} more") } else { named }
 }
 
 /// Millionths of a dollar: `$0.08`; less than a cent with more digits, `$0.0042`.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::amounts::first_of;
+
 /// The name under which evidence about landing is kept.
 pub const MERGE: &str = "merge";
 
@@ -30,24 +32,16 @@ impl Landing {
     pub fn obstacle(&self) -> Option<String> {
         match self {
             Self::Straight | Self::Rebased => None,
-            Self::Conflict { files } => {
-                Some(format!("conflicts with work that landed meanwhile, in {}", named(files)))
-            }
+            Self::Conflict { files } => Some(format!(
+                "conflicts with work that landed meanwhile, in {}",
+                first_of(files, NAMED)
+            )),
             Self::InTheWay { files } => Some(format!(
                 "you have uncommitted changes in {}; commit them, then run ralph retry",
-                named(files)
+                first_of(files, NAMED)
             )),
         }
     }
-}
-
-fn named(files: &[String]) -> String {
-    let more = match files.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let first: Vec<&str> = files.iter().take(NAMED).map(String::as_str).collect();
-    format!("{}{more}", first.join(", "))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Everything that the rules of the task database refuse: one variant and one sentence each.
 
+use crate::amounts::first_of;
 use crate::ids::{AgentId, FeatureName, QuestionId, TaskId};
 use crate::task::claim::NotClaimable;
 use crate::task::counts::Counts;
@@ -38,11 +39,11 @@ pub enum Refusal {
     BlockClosed { id: TaskId, status: Status },
     #[error("{id} is not blocked by {by}")]
     NotBlockedBy { id: TaskId, by: TaskId },
-    #[error("{id} has unfinished parts: {}", list(children))]
+    #[error("{id} has unfinished parts: {}", first_of(children, 5))]
     HasUnfinishedParts { id: TaskId, children: Vec<TaskId> },
-    #[error("{id} failed because its parts failed: {}", list(children))]
+    #[error("{id} failed because its parts failed: {}", first_of(children, 5))]
     FailedParts { id: TaskId, children: Vec<TaskId> },
-    #[error("{id} is done because its parts are done: {}", list(children))]
+    #[error("{id} is done because its parts are done: {}", first_of(children, 5))]
     DoneParts { id: TaskId, children: Vec<TaskId> },
     #[error("{id} {}; only done and failed tasks can be reopened", state(*status))]
     NotFinished { id: TaskId, status: Status },
@@ -86,14 +87,6 @@ fn cycle(path: &[TaskId]) -> String {
         names.splice(6..names.len() - 4, ["…"]);
     }
     names.join(" needs ")
-}
-
-fn list(ids: &[TaskId]) -> String {
-    let mut text = ids.iter().take(5).map(TaskId::as_str).collect::<Vec<_>>().join(", ");
-    if ids.len() > 5 {
-        text.push_str(&format!(" and {} more", ids.len() - 5));
-    }
-    text
 }
 
 fn not_claimable(id: &TaskId, why: &NotClaimable) -> String {

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ralph_core::amounts::first_of;
 use ralph_core::records::Verdict;
 
 use super::command::Ran;
@@ -59,12 +60,8 @@ impl Guarded {
                 lost.push(format!("{name} could not be restored: {error}"));
             }
         }
-        let named: Vec<&str> = changed.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();
-        let more = match changed.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let mut text = format!("this gate changed protected files: {}{more}", named.join(", "));
+        let named = first_of(changed.iter().map(|(name, _)| name), NAMED);
+        let mut text = format!("this gate changed protected files: {named}");
         for lost in lost {
             text.push_str("; ");
             text.push_str(&lost);

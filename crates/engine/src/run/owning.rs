@@ -4,6 +4,7 @@
 //! [`Vcs::open`]: crate::ports::Vcs::open
 
 use ralph_core::TaskId;
+use ralph_core::amounts::first_of;
 use ralph_core::run::{Picker, TaskBrief};
 
 use super::ports::{Failed, Ports};
@@ -122,16 +123,10 @@ fn restored_words(restored: &Restored) -> String {
 }
 
 fn blocked_words(blocked: &Blocked) -> String {
-    let named: Vec<String> =
-        blocked.paths.iter().take(NAMED).map(|path| path.display().to_string()).collect();
-    let more = match blocked.paths.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     format!(
-        "Earlier work on this task is in {} and was not restored, because these files changed since: {}{more}",
+        "Earlier work on this task is in {} and was not restored, because these files changed since: {}",
         blocked.name,
-        named.join(", ")
+        first_of(blocked.paths.iter().map(|path| path.display()), NAMED)
     )
 }
 

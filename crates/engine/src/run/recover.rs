@@ -1,6 +1,7 @@
 //! Recovers from an interrupted run: its claims, its unfinished work, and the work that was uncommitted before it.
 
 use ralph_core::TaskId;
+use ralph_core::amounts::first_of;
 use ralph_core::records::Attempt;
 use ralph_core::run::Notice;
 
@@ -63,13 +64,7 @@ pub(super) fn begin(setup: &mut Setup, store: &mut dyn Store) -> Result<RunBase,
 fn added_words(paths: &[String], taken: &[String]) -> Vec<Notice> {
     let (added, secret): (Vec<&String>, Vec<&String>) =
         paths.iter().partition(|path| taken.contains(path));
-    let named = |paths: &[&String]| {
-        let first: Vec<&str> = paths.iter().take(NAMED).map(|path| path.as_str()).collect();
-        match paths.len().saturating_sub(NAMED) {
-            0 => first.join(", "),
-            more => format!("{} and {more} more", first.join(", ")),
-        }
-    };
+    let named = |paths: &[&String]| first_of(paths, NAMED);
     let mut notices = Vec::new();
     if !added.is_empty() {
         let text = format!("Your uncommitted files are committed with the work: {}", named(&added));

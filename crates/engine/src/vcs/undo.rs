@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use ralph_core::amounts::first_of;
 use ralph_core::records::FileChange;
 
 use super::branch::{Advanced, Files};
@@ -21,10 +22,13 @@ pub enum UndoError {
     #[error(
         "{} cannot be reverted: later commits changed the same lines of {}",
         short(commit),
-        list(files)
+        first_of(files, 5)
     )]
     Conflict { commit: String, files: Vec<String> },
-    #[error("you have uncommitted changes in {}, which ralph would change back", list(files))]
+    #[error(
+        "you have uncommitted changes in {}, which ralph would change back",
+        first_of(files, 5)
+    )]
     InTheWay { files: Vec<String> },
     #[error("nothing of these commits is left to revert")]
     Nothing,
@@ -34,15 +38,6 @@ pub enum UndoError {
 
 fn short(commit: &str) -> &str {
     commit.get(..7).unwrap_or(commit)
-}
-
-fn list(files: &[String]) -> String {
-    const NAMED: usize = 5;
-    let named = files.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match files.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
 }
 
 /// A plan file that is not reverted as text: only checkboxes change in it, because the lines of other tasks are next

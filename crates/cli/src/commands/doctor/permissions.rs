@@ -4,6 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use ralph_core::amounts::first_of;
 use ralph_engine::process::user;
 use ralph_engine::project::Project;
 
@@ -26,11 +27,8 @@ pub(super) fn inspect(project: &Project, config: &Config) -> Check {
     if open.is_empty() {
         return Check::ok("files", "only you can read ralph's files");
     }
-    let names: Vec<String> = open.iter().take(TOLD).map(|(path, _)| shown(path)).collect();
-    let more = open.len().saturating_sub(TOLD);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Check::warn("files", format!("open to other users: {}{more}", names.join(", ")))
-        .remedy("ralph doctor --fix")
+    let names = first_of(open.iter().map(|(path, _)| shown(path)), TOLD);
+    Check::warn("files", format!("open to other users: {names}")).remedy("ralph doctor --fix")
 }
 
 /// Removes the access of other users. Returns what it did.

@@ -1,5 +1,6 @@
 //! `ralph import --dry-run`: what each task of a plan would become.
 
+use ralph_core::amounts::first_of;
 use ralph_core::plan::{Plan, PlanFormat, PlanTask};
 use ralph_core::task::{Status, Task};
 use ralph_ui::line::TextLine;
@@ -123,10 +124,5 @@ fn remark(task: &PlanTask) -> String {
     if task.waits.is_some() {
         return "  waits for you".to_owned();
     }
-    let named: Vec<&str> = deps.iter().take(NAMED).map(ralph_core::TaskId::as_str).collect();
-    match deps.len().saturating_sub(NAMED) {
-        _ if deps.is_empty() => String::new(),
-        0 => format!("  after {}", named.join(", ")),
-        more => format!("  after {} and {more} more", named.join(", ")),
-    }
+    if deps.is_empty() { String::new() } else { format!("  after {}", first_of(deps, NAMED)) }
 }

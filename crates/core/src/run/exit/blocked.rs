@@ -1,6 +1,7 @@
 //! Tasks remain, and none can become ready by itself.
 
 use super::View;
+use crate::amounts::first_of;
 use crate::run::outcome::StopReason;
 use crate::run::policy::Picker;
 
@@ -45,10 +46,5 @@ pub(super) fn waiting_words(names: &[String]) -> String {
     if names.is_empty() {
         return "waiting for you (ralph answer, ralph retry ID)".to_owned();
     }
-    let more = names.len().saturating_sub(MOST);
-    let mut words = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        words.push_str(&format!(" and {more} more"));
-    }
-    format!("waiting for you: {words}")
+    format!("waiting for you: {}", first_of(names, MOST))
 }

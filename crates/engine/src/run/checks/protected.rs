@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use ralph_core::agents_md;
+use ralph_core::amounts::first_of;
 use ralph_core::records::Verdict;
 use ralph_core::run::{GateReport, Input, Notice, PROTECTED};
 
@@ -145,10 +146,5 @@ fn gates_of(text: &str) -> Option<String> {
 }
 
 fn sentence(files: &[String]) -> String {
-    let named: Vec<&str> = files.iter().take(NAMED).map(String::as_str).collect();
-    let more = match files.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("protected files changed: {}{more}", named.join(", "))
+    format!("protected files changed: {}", first_of(files, NAMED))
 }

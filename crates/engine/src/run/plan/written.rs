@@ -1,6 +1,7 @@
 //! A plan file that the run itself writes, and what a plan says in commits.
 
 use ralph_core::TaskId;
+use ralph_core::amounts::first_of;
 use ralph_core::plan::markdown::{ItemState, PlanKind};
 use ralph_core::run::{About, Class, Planned, Port, Settlement};
 
@@ -49,14 +50,9 @@ impl Ports {
         let saved = workspace.vcs.save(&workspace.base(), &candidate, &name, iteration)?;
         workspace.vcs.put_back(&workspace.base(), &candidate)?;
         plan.write_anew(&read.text)?;
-        let names: Vec<&str> = outside.iter().take(5).map(|path| path.as_str()).collect();
-        let more = match outside.len() - names.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
         self.notice(format!(
-            "the planning session changed {}{more}: not committed; the work is saved: ralph recover plan",
-            names.join(", ")
+            "the planning session changed {}: not committed; the work is saved: ralph recover plan",
+            first_of(&outside, 5)
         ));
         Ok((self.new_candidate(slot)?, saved.map(|saved| (name, saved.name))))
     }
