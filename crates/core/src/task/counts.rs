@@ -6,36 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::status::Status;
 
-/// The column of `plan-status` that a task counts in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Bucket {
-    /// Pending and not blocked.
-    Open,
-    /// In progress and not blocked.
-    Active,
-    Done,
-    /// Pending or in progress with an unfinished blocker.
-    Blocked,
-    Deleted,
-    Failed,
-    Waiting,
-}
-
-impl Bucket {
-    /// The column for a status and whether a blocker is unfinished.
-    pub const fn of(status: Status, blocked: bool) -> Self {
-        match status {
-            Status::Pending | Status::InProgress if blocked => Self::Blocked,
-            Status::Pending => Self::Open,
-            Status::InProgress => Self::Active,
-            Status::Done => Self::Done,
-            Status::Deleted => Self::Deleted,
-            Status::Failed => Self::Failed,
-            Status::Waiting => Self::Waiting,
-        }
-    }
-}
-
 /// All columns of `plan-status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counts {
@@ -49,15 +19,16 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub fn add(&mut self, bucket: Bucket, n: u64) {
-        *match bucket {
-            Bucket::Open => &mut self.open,
-            Bucket::Active => &mut self.active,
-            Bucket::Done => &mut self.done,
-            Bucket::Blocked => &mut self.blocked,
-            Bucket::Deleted => &mut self.deleted,
-            Bucket::Failed => &mut self.failed,
-            Bucket::Waiting => &mut self.waiting,
+    /// Counts `n` tasks with this status. One with an unfinished blocker is neither open nor active.
+    pub fn add(&mut self, status: Status, blocked: bool, n: u64) {
+        *match status {
+            Status::Pending | Status::InProgress if blocked => &mut self.blocked,
+            Status::Pending => &mut self.open,
+            Status::InProgress => &mut self.active,
+            Status::Done => &mut self.done,
+            Status::Deleted => &mut self.deleted,
+            Status::Failed => &mut self.failed,
+            Status::Waiting => &mut self.waiting,
         } += n;
     }
 
@@ -98,8 +69,8 @@ mod tests {
     fn s0_19_the_line_is_exact() {
         let mut counts = Counts { open: 3, done: 2, ..Counts::default() };
         assert_eq!(counts.to_string(), "3 open, 0 active, 2 done, 0 blocked, 0 deleted");
-        counts.add(Bucket::Failed, 1);
-        counts.add(Bucket::Waiting, 2);
+        counts.add(Status::Failed, false, 1);
+        counts.add(Status::Waiting, false, 2);
         assert_eq!(
             counts.to_string(),
             "3 open, 0 active, 2 done, 0 blocked, 0 deleted, 1 failed, 2 waiting"
@@ -109,8 +80,10 @@ mod tests {
 
     #[test]
     fn a_blocked_task_counts_once() {
-        assert_eq!(Bucket::of(Status::InProgress, true), Bucket::Blocked);
-        assert_eq!(Bucket::of(Status::Done, true), Bucket::Done);
-        assert_eq!(Bucket::of(Status::Waiting, true), Bucket::Waiting);
+        let mut counts = Counts::default();
+        for status in [Status::InProgress, Status::Done, Status::Waiting] {
+            counts.add(status, true, 1);
+        }
+        assert_eq!(counts, Counts { blocked: 1, done: 1, waiting: 1, ..Counts::default() });
     }
 }

@@ -11,7 +11,7 @@ mod status;
 pub use claim::{
     Actor, Claim, Generation, NotClaimable, RetryLimit, Take, after_failure, claimable, may_write,
 };
-pub use counts::{Bucket, Counts};
+pub use counts::Counts;
 pub use edit::{NewTask, Priority, PriorityError, TaskPatch};
 pub use graph::{
     Children, NeighborCounts, cycle_in, is_ready, parent_of_reopened, parent_status, path_between,

@@ -3,7 +3,7 @@
 use ralph_core::TaskId;
 use ralph_core::plan::markdown::ItemState;
 use ralph_core::run::Survey;
-use ralph_core::task::{Bucket, Counts, Status};
+use ralph_core::task::{Counts, Status};
 
 use super::reconcile::tasks_of;
 use super::removed_items::is_undecided;
@@ -51,7 +51,7 @@ impl PlanFile {
         let (mut counts, mut claimable, mut next) = (Counts::default(), 0, None);
         for (index, is_parent) in parents.iter().enumerate() {
             let (status, blocked) = (status(index), is_blocked(index));
-            counts.add(Bucket::of(status, blocked), 1);
+            counts.add(status, blocked, 1);
             if status == Status::Pending && !blocked && !is_parent {
                 claimable += 1;
                 next = next.or(Some(index));

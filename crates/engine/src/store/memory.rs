@@ -7,7 +7,7 @@ use ralph_core::ids::{AttemptId, QuestionId};
 use ralph_core::records::{
     AgentRecord, Attempt, AttemptEnd, Evidence, Feature, Liveness, LogEntry, LogKind, Question,
 };
-use ralph_core::task::{Bucket, Children, Counts, NeighborCounts, Status, Task, satisfies};
+use ralph_core::task::{Children, Counts, NeighborCounts, Status, Task, satisfies};
 use ralph_core::{AgentId, FeatureId, FeatureName, TaskId, Timestamp};
 
 use super::rules::RuleStore;
@@ -319,7 +319,7 @@ impl Table for MemoryTable {
     fn counts(&mut self, scope: &Scope) -> Result<Counts> {
         let mut counts = Counts::default();
         for task in self.views().iter().filter(|task| within(scope, task)) {
-            counts.add(Bucket::of(task.status, task.neighbors.open_blockers > 0), 1);
+            counts.add(task.status, task.neighbors.open_blockers > 0, 1);
         }
         Ok(counts)
     }

@@ -10,7 +10,7 @@ use ralph_core::ids::{AttemptId, QuestionId};
 use ralph_core::records::{
     AgentRecord, Attempt, AttemptEnd, Evidence, Feature, Liveness, LogEntry, LogKind, Question,
 };
-use ralph_core::task::{Bucket, Children, Counts, Status, StatusFilter, Task, satisfies};
+use ralph_core::task::{Children, Counts, Status, StatusFilter, Task, satisfies};
 use ralph_core::{AgentId, FeatureId, FeatureName, TaskId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Params, Row, ffi, named_params, params};
 
@@ -436,8 +436,8 @@ impl Table for SqliteTable {
         );
         let mut counts = Counts::default();
         let read = |row: &Row<'_>| {
-            let bucket = Bucket::of(rows::parsed(row, 0)?, row.get(1)?);
-            counts.add(bucket, row.get::<_, i64>(2)?.unsigned_abs());
+            let n = row.get::<_, i64>(2)?.unsigned_abs();
+            counts.add(rows::parsed(row, 0)?, row.get(1)?, n);
             Ok(())
         };
         self.rows(&text, &*scoped(&name, &[]), read)?;
