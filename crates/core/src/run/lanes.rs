@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use crate::branch::{BranchError, BranchName, check_together};
 use crate::glob;
 use crate::plan::markdown::{Group, ItemState, PlanDoc};
+use crate::task::cycle_in;
 
 /// A branch section of a plan, as far as the order of lanes needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,38 +117,12 @@ pub fn sections(doc: &PlanDoc) -> Result<(Vec<Section>, Vec<String>), SectionErr
 
 /// Sections that need each other, the first one again at the end.
 fn circle(sections: &[Section]) -> Option<Vec<usize>> {
-    /// Whether a section is on the current path of the search, or was visited before.
-    #[derive(Clone, Copy, PartialEq)]
-    enum VisitState {
-        Not,
-        OnTheWay,
-        Done,
-    }
-    fn walk(
-        at: usize,
-        sections: &[Section],
-        seen: &mut [VisitState],
-        way: &mut Vec<usize>,
-    ) -> Option<Vec<usize>> {
-        match seen[at] {
-            VisitState::Done => return None,
-            VisitState::OnTheWay => {
-                let from = way.iter().position(|before| *before == at).unwrap_or(0);
-                let mut circle = way[from..].to_vec();
-                circle.push(at);
-                return Some(circle);
-            }
-            VisitState::Not => {}
-        }
-        seen[at] = VisitState::OnTheWay;
-        way.push(at);
-        let found = sections[at].needs.iter().find_map(|need| walk(*need, sections, seen, way));
-        way.pop();
-        seen[at] = VisitState::Done;
-        found
-    }
-    let mut seen = vec![VisitState::Not; sections.len()];
-    (0..sections.len()).find_map(|at| walk(at, sections, &mut seen, &mut Vec::new()))
+    let edges = (0..sections.len())
+        .flat_map(|at| sections[at].needs.iter().map(move |need| (at as u32, *need as u32)));
+    // Of several needs in a circle the first one counts, which is the last one that is seen.
+    let edges: Vec<(u32, u32)> = edges.rev().collect();
+    let circle = cycle_in(sections.len(), &edges)?;
+    Some(circle.into_iter().map(|at| at as usize).collect())
 }
 
 /// The state of a lane.
