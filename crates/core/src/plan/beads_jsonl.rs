@@ -12,7 +12,7 @@ mod write;
 
 use std::collections::HashSet;
 
-use super::json::{Fields, Json, Problem, lines, repeated_line};
+use super::json::{Fields, Json, Problem, lines, refuse_repeated};
 use super::tally::Tally;
 use super::{Plan, PlanError, PlanTask};
 use crate::ids::TaskId;
@@ -47,9 +47,7 @@ pub(super) fn parse(text: &str) -> Result<Plan, PlanError> {
         Ok(())
     });
     // An id that is there twice stands before the line that could not be read.
-    if let Some(error) = repeated_line(&tasks) {
-        return Err(error);
-    }
+    refuse_repeated(&tasks)?;
     read?;
     for task in &tasks {
         gone.remove(task.id.as_str());

@@ -13,7 +13,7 @@ mod tests;
 
 use std::collections::HashMap;
 
-use super::json::{Json, ObjectLines, Problem, dependencies, quoted, repeated_line, task_id};
+use super::json::{Json, ObjectLines, Problem, dependencies, quoted, refuse_repeated, task_id};
 use super::markdown::words_id;
 use super::tally::Tally;
 use super::task_master::{Stage, priority};
@@ -55,9 +55,7 @@ pub(super) fn parse(text: &str) -> Result<Plan, PlanError> {
             false => plan.tasks.push(task),
         }
     }
-    if let Some(error) = repeated_line(&plan.tasks) {
-        return Err(error);
-    }
+    refuse_repeated(&plan.tasks)?;
     for deps in plan.tasks.iter_mut().filter_map(|task| task.fields.deps.as_mut()) {
         deps.retain(|dep| !plan.dropped.contains(dep));
     }

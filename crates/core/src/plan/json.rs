@@ -255,10 +255,10 @@ pub(in crate::plan) fn repeated(tasks: &[PlanTask]) -> Option<(&PlanTask, &PlanT
 }
 
 /// [`repeated`] as the problem of a text with a task a line.
-pub(in crate::plan) fn repeated_line(tasks: &[PlanTask]) -> Option<PlanError> {
-    let (first, PlanTask { line, id, .. }) = repeated(tasks)?;
+pub(in crate::plan) fn refuse_repeated(tasks: &[PlanTask]) -> Result<(), PlanError> {
+    let Some((first, PlanTask { line, id, .. })) = repeated(tasks) else { return Ok(()) };
     let problem = format!("the id \"{id}\" is already on line {}", first.line);
-    Some(PlanError { line: *line, problem })
+    Err(PlanError { line: *line, problem })
 }
 
 /// A text of the input for a message: quoted, escaped and not too long.

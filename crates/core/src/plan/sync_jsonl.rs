@@ -9,7 +9,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::json::{Json, Problem, dependencies, lines, present, quoted, repeated_line, task_id};
+use super::json::{Json, Problem, dependencies, lines, present, quoted, refuse_repeated, task_id};
 
 use super::{Plan, PlanError, PlanTask};
 use crate::nearest::nearest;
@@ -39,10 +39,8 @@ pub fn parse_sync(text: &str) -> Result<Plan, PlanError> {
         Ok(())
     });
     // An id that is there twice stands before the line that could not be read.
-    match repeated_line(&tasks) {
-        Some(error) => Err(error),
-        None => read.map(|()| Plan { tasks, ..Plan::default() }),
-    }
+    refuse_repeated(&tasks)?;
+    read.map(|()| Plan { tasks, ..Plan::default() })
 }
 
 fn read_line(line: usize, content: &str) -> Result<PlanTask, Problem> {

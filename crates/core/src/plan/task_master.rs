@@ -14,7 +14,7 @@ use std::collections::HashSet;
 
 use super::beads_jsonl::with_sections;
 use super::json::{
-    Json, ObjectLines, Problem, dependencies, present, quoted, repeated_line, task_id,
+    Json, ObjectLines, Problem, dependencies, present, quoted, refuse_repeated, task_id,
 };
 use super::tally::Tally;
 use super::{Done, Plan, PlanError, PlanTask};
@@ -278,9 +278,7 @@ impl<'j> Reading<'j> {
     }
 
     fn finished(mut self) -> Result<Plan, PlanError> {
-        if let Some(error) = repeated_line(&self.plan.tasks) {
-            return Err(error);
-        }
+        refuse_repeated(&self.plan.tasks)?;
         let gone: HashSet<&TaskId> = self.plan.dropped.iter().collect();
         for deps in self.plan.tasks.iter_mut().filter_map(|task| task.fields.deps.as_mut()) {
             let before = deps.len();

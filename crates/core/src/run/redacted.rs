@@ -5,7 +5,7 @@
 use super::fact::Fact;
 use super::input::Input;
 use super::notice::Notice;
-use super::report::{GateReport, Request, RequestedOutcome, SessionReport, TaskBrief};
+use super::report::{Request, RequestedOutcome, SessionReport};
 use super::verifier::VerifierReport;
 use crate::agent::{ProcessEnd, SessionEnd, Signals, Verdict};
 use crate::redact::Secrets;
@@ -27,15 +27,19 @@ impl Input {
                 }
                 notices.iter_mut().for_each(|notice| notice.clean(secrets));
             }
-            Self::Claimed { task, .. } | Self::WorkFound { task, .. } => task.clean(secrets),
+            Self::Claimed { task, .. } | Self::WorkFound { task, .. } => {
+                secrets.clean(&mut task.title)
+            }
             Self::Peeked { about, .. } => {
                 if let Some(about) = about {
                     secrets.clean(&mut about.title);
                 }
             }
             Self::SessionEnded { report, .. } => report.clean(secrets),
-            Self::HookRefused { gate, .. } => gate.clean(secrets),
-            Self::Judged { gates, .. } => gates.iter_mut().for_each(|gate| gate.clean(secrets)),
+            Self::HookRefused { gate, .. } => secrets.clean(&mut gate.digest),
+            Self::Judged { gates, .. } => {
+                gates.iter_mut().for_each(|gate| secrets.clean(&mut gate.digest));
+            }
             Self::Verified { report, .. } => report.clean(secrets),
             Self::Settled { settled, .. } => {
                 for (_, subject) in settled.by_agent.iter_mut().chain(&mut settled.commit) {
@@ -74,22 +78,10 @@ impl Input {
     }
 }
 
-impl TaskBrief {
-    fn clean(&mut self, secrets: &Secrets) {
-        secrets.clean(&mut self.title);
-    }
-}
-
-impl GateReport {
-    fn clean(&mut self, secrets: &Secrets) {
-        secrets.clean(&mut self.digest);
-    }
-}
-
 impl SessionReport {
     fn clean(&mut self, secrets: &Secrets) {
         clean_end(&mut self.end, &mut self.process, secrets);
-        self.held.iter_mut().for_each(|task| task.clean(secrets));
+        self.held.iter_mut().for_each(|task| secrets.clean(&mut task.title));
         self.requests.iter_mut().for_each(|request| request.clean(secrets));
         self.notes.iter_mut().for_each(|note| secrets.clean(note));
         let Signals { done, failed, reason, promises, next_model: _, question, in_code, ignored } =
@@ -172,6 +164,7 @@ mod tests {
     use super::*;
     use crate::agent::EndClass;
     use crate::ids::{AttemptId, TaskId};
+    use crate::run::TaskBrief;
     use crate::task::Generation;
 
     #[test]

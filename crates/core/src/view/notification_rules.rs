@@ -69,15 +69,6 @@ pub struct NotificationRules {
     published: Option<String>,
 }
 
-/// A message without its frame.
-struct Draft {
-    event: NotificationKind,
-    task: Option<TaskId>,
-    title: String,
-    text: String,
-    spoken: String,
-}
-
 impl NotificationRules {
     /// One that reports these occasions in the repository of this name.
     pub fn new(on: impl IntoIterator<Item = NotificationKind>, repo: &str) -> Self {
@@ -100,19 +91,11 @@ impl NotificationRules {
         if self.run.as_ref() != Some(&event.run) {
             return None;
         }
-        let draft = self.draft(event)?;
-        self.on.contains(&draft.event).then(|| Message {
-            event: draft.event,
-            run: event.run.clone(),
-            task: draft.task,
-            title: bounded(&draft.title, MAX_MESSAGE),
-            text: bounded(&draft.text, MAX_MESSAGE),
-            repo: self.repo.clone(),
-            spoken: bounded(&draft.spoken, MAX_SPOKEN),
-        })
+        let message = self.message(event)?;
+        self.on.contains(&message.event).then_some(message)
     }
 
-    fn draft(&mut self, event: &RunEvent) -> Option<Draft> {
+    fn message(&mut self, event: &RunEvent) -> Option<Message> {
         match &event.fact {
             Fact::IterationStarted { slot, task, .. } => {
                 let known = task.iter().map(titled).collect();
@@ -134,13 +117,9 @@ impl NotificationRules {
             Fact::QuestionAsked { task, question, text } => {
                 self.asked.insert(task.clone());
                 let about = bounded(self.title_of(task), MAX_SUBJECT);
-                Some(Draft {
-                    event: NotificationKind::Question,
-                    task: Some(task.clone()),
-                    title: format!("Question {question} about {task}"),
-                    text: text.clone(),
-                    spoken: format!("Question about {about}"),
-                })
+                let title = format!("Question {question} about {task}");
+                let spoken = format!("Question about {about}");
+                self.framed(NotificationKind::Question, Some(task), &title, text, &spoken)
             }
             Fact::WaitStarted { wait, until, .. } => self.wait(wait, event.at, *until),
             Fact::Published { publication } => {
@@ -154,16 +133,13 @@ impl NotificationRules {
             }
             Fact::RunEnded { outcome } => {
                 let output = outcome.sentence();
-                Some(Draft {
-                    event: NotificationKind::End,
-                    task: None,
-                    title: format!("Run ended in {}", self.repo),
-                    spoken: format!("Run ended. {output}"),
-                    text: match &self.published {
-                        Some(published) => format!("{output} Published: {published}"),
-                        None => output,
-                    },
-                })
+                let title = format!("Run ended in {}", self.repo);
+                let spoken = format!("Run ended. {output}");
+                let text = match &self.published {
+                    Some(published) => format!("{output} Published: {published}"),
+                    None => output,
+                };
+                self.framed(NotificationKind::End, None, &title, &text, &spoken)
             }
             _ => None,
         }
@@ -176,7 +152,7 @@ impl NotificationRules {
         class: Class,
         status: Status,
         reason: &str,
-    ) -> Option<Draft> {
+    ) -> Option<Message> {
         let asked = self.asked.remove(task);
         let (event, words) = match status {
             // The user skipped it, and knows.
@@ -192,17 +168,12 @@ impl NotificationRules {
             NotificationKind::Done => title.to_owned(),
             _ => words::with_detail(&bounded(title, MAX_SUBJECT), reason),
         };
-        Some(Draft {
-            event,
-            task: Some(task.clone()),
-            title: format!("{words}: {task}"),
-            text,
-            spoken: format!("{words}: {title}"),
-        })
+        let spoken = format!("{words}: {title}");
+        self.framed(event, Some(task), &format!("{words}: {task}"), &text, &spoken)
     }
 
     /// A long wait is reported once, however often ralph tries again meanwhile.
-    fn wait(&mut self, wait: &Wait, at: Timestamp, until: Option<Timestamp>) -> Option<Draft> {
+    fn wait(&mut self, wait: &Wait, at: Timestamp, until: Option<Timestamp>) -> Option<Message> {
         let left = until.map(|until| until.millis_since(at));
         let worth = match wait {
             Wait::Limit { class: Class::UsageWindow, .. } | Wait::DiskLow => true,
@@ -217,12 +188,27 @@ impl NotificationRules {
             Some(left) => format!("{why}; ralph tries again in {}", duration(left)),
             None => why.clone(),
         };
-        Some(Draft {
-            event: NotificationKind::Limit,
-            task: None,
-            title: format!("Run waiting in {}", self.repo),
-            text,
-            spoken: format!("Run waiting: {why}"),
+        let title = format!("Run waiting in {}", self.repo);
+        self.framed(NotificationKind::Limit, None, &title, &text, &format!("Run waiting: {why}"))
+    }
+
+    /// The message with these texts, as much of each as fits.
+    fn framed(
+        &self,
+        event: NotificationKind,
+        task: Option<&TaskId>,
+        title: &str,
+        text: &str,
+        spoken: &str,
+    ) -> Option<Message> {
+        Some(Message {
+            event,
+            run: self.run.clone()?,
+            task: task.cloned(),
+            title: bounded(title, MAX_MESSAGE),
+            text: bounded(text, MAX_MESSAGE),
+            repo: self.repo.clone(),
+            spoken: bounded(spoken, MAX_SPOKEN),
         })
     }
 

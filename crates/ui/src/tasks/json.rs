@@ -1,5 +1,7 @@
 //! Tasks for programs. Every key is always there, in the same order; a status is the word that lists show.
 
+use std::collections::BTreeMap;
+
 use ralph_core::TaskId;
 use ralph_core::records::{Attempt, Evidence, LogEntry, Question};
 use ralph_core::run::NeedsMerge;
@@ -7,6 +9,7 @@ use ralph_core::task::Task;
 use ralph_core::time::Zone;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::attempts::{Sums, last_failure};
@@ -134,38 +137,23 @@ impl Serialize for Results<'_> {
 }
 
 /// A chain of blockers or dependents, the nearest first: `distance` 1 is a direct one.
-pub fn chain_json(chain: &Chain) -> impl Serialize + '_ {
-    let link = |(distance, task): &'_ (u32, Task)| LinkJson {
-        id: task.id.clone(),
-        title: task.title.as_str().to_owned(),
-        status: task.shown().as_str(),
-        distance: *distance,
-        deps: task.deps.clone(),
+pub fn chain_json(chain: &Chain) -> Vec<serde_json::Value> {
+    let link = |(distance, task): &(u32, Task)| {
+        json!({
+            "id": task.id,
+            "title": task.title,
+            "status": task.shown().as_str(),
+            "distance": distance,
+            "deps": task.deps,
+        })
     };
-    chain.tasks.iter().map(link).collect::<Vec<_>>()
-}
-
-#[derive(Serialize)]
-struct LinkJson {
-    id: TaskId,
-    title: String,
-    status: &'static str,
-    distance: u32,
-    deps: Vec<TaskId>,
+    chain.tasks.iter().map(link).collect()
 }
 
 /// What could be claimed and what is.
 pub fn peek_json<'a>(claimable: &'a [Task], claimed: &'a [Task]) -> impl Serialize + 'a {
-    PeekJson {
-        claimable: claimable.iter().map(TaskJson).collect(),
-        claimed: claimed.iter().map(TaskJson).collect(),
-    }
-}
-
-#[derive(Serialize)]
-struct PeekJson<'a> {
-    claimable: Vec<TaskJson<'a>>,
-    claimed: Vec<TaskJson<'a>>,
+    let tasks = |tasks: &'a [Task]| tasks.iter().map(TaskJson).collect::<Vec<_>>();
+    BTreeMap::from([("claimable", tasks(claimable)), ("claimed", tasks(claimed))])
 }
 
 pub fn details<'a>(task: &'a Task, more: Details<'a>) -> impl Serialize {

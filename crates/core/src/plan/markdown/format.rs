@@ -11,7 +11,7 @@ use super::likeness::plain;
 use super::mark::Mark;
 use super::outline::{LineKind, Outline};
 use crate::ids::{IdError, TaskId, generated};
-use crate::plan::json::repeated_line;
+use crate::plan::json::refuse_repeated;
 use crate::plan::tally::Tally;
 use crate::plan::{Done, Plan, PlanError, PlanTask};
 use crate::stable_hash::stable_hash;
@@ -148,9 +148,7 @@ pub(super) fn plan_of(
         Ok(PlanTask { line: item.line, id: ids[index].clone(), title, fields, done, waits })
     });
     let tasks = tasks.collect::<Result<Vec<_>, PlanError>>()?;
-    if let Some(error) = repeated_line(&tasks) {
-        return Err(error);
-    }
+    refuse_repeated(&tasks)?;
     let dropped = (0..doc.items.len()).filter(|index| !is_kept(index));
     let dropped: Vec<TaskId> = dropped.map(|index| ids[index].clone()).collect();
     dropped.iter().for_each(|_| tally.add("", "task", " marked [-] (dropped)"));

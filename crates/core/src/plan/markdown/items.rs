@@ -88,9 +88,7 @@ impl<'o, 't> CheckboxCollector<'o, 't> {
             return self.table.is_some();
         };
         if let Some(row) = table.row(content) {
-            let inner = row.checkbox.inner.start + line.start..row.checkbox.inner.end + line.start;
-            let words = inner.end..inner.end;
-            let at = BoxAt { mark: row.checkbox.mark, inner, words, odd: row.checkbox.odd };
+            let at = BoxAt::of(row.checkbox, line.start, line.end..line.end);
             let span = line.start..after_break(self.outline.text, line.end);
             let owner = self.owner(index);
             if let Some(item) = self.add(index, &at, &row.title, span, (group, owner)) {

@@ -95,7 +95,7 @@ pub(super) struct Checkbox {
 
 impl Checkbox {
     /// The same checkbox in a text that begins `by` bytes earlier.
-    fn moved(self, by: usize) -> Self {
+    pub(super) fn moved(self, by: usize) -> Self {
         let inner = self.inner.start + by..self.inner.end + by;
         Self { inner, length: self.length + by, ..self }
     }

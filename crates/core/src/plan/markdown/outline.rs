@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::line;
-use super::mark::{Mark, Oddity, checkbox, is_hard_blank, list_marker};
+use super::mark::{Checkbox, Mark, Oddity, checkbox, is_hard_blank, list_marker};
 use super::scan::{Hidden, Scanner};
 
 /// A line that is not blank.
@@ -25,6 +25,15 @@ pub(super) struct OutlineLine {
     pub(super) kind: LineKind,
     /// The line of the innermost checkbox that it is below, as an index into the lines.
     pub(super) under: Option<usize>,
+}
+
+/// Where a line stands, before it is known what it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LineAt {
+    pub(super) number: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) indent: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +69,14 @@ pub(super) struct BoxAt {
     pub(super) inner: Range<usize>,
     pub(super) words: Range<usize>,
     pub(super) odd: Option<Oddity>,
+}
+
+impl BoxAt {
+    /// The checkbox found in a part of the text that begins at `from`; `words` is a place in the text.
+    pub(super) fn of(found: Checkbox, from: usize, words: Range<usize>) -> Self {
+        let inner = found.inner.start + from..found.inner.end + from;
+        Self { mark: found.mark, inner, words, odd: found.odd }
+    }
 }
 
 #[derive(Debug)]
@@ -107,9 +124,9 @@ impl<'t> Outline<'t> {
             if rest.trim().is_empty() {
                 scanner.blank();
             } else if start < front {
-                scanner.push(number, start, end, indent, LineKind::Opaque);
+                scanner.push(LineAt { number, start, end, indent }, LineKind::Opaque);
             } else {
-                scanner.line(number, start, end, indent, start + bytes);
+                scanner.line(LineAt { number, start, end, indent }, start + bytes);
             }
             start = next;
         }

@@ -2,7 +2,7 @@
 
 use super::line::{self, Fence, atx, html_end, is_rule, underline};
 use super::mark::{Oddity, checkbox, in_heading, is_hard_blank, list_marker};
-use super::outline::{BoxAt, LineKind, OutlineLine};
+use super::outline::{BoxAt, LineAt, LineKind, OutlineLine};
 
 /// So many list items may start on one line; what follows is text.
 const MOST_MARKERS: usize = 16;
@@ -70,14 +70,8 @@ impl<'t> Scanner<'t> {
     }
 
     /// Adds a line that is known to be of this kind.
-    pub(super) fn push(
-        &mut self,
-        number: usize,
-        start: usize,
-        end: usize,
-        indent: usize,
-        kind: LineKind,
-    ) {
+    pub(super) fn push(&mut self, line: LineAt, kind: LineKind) {
+        let LineAt { number, start, end, indent } = line;
         let under = self.open.last().and_then(|open| open.under);
         self.lines.push(OutlineLine { number, start, end, indent, kind, under });
     }
@@ -94,16 +88,9 @@ impl<'t> Scanner<'t> {
     }
 
     /// One line that is not blank; `at` is its first byte that is not white space.
-    pub(super) fn line(
-        &mut self,
-        number: usize,
-        start: usize,
-        end: usize,
-        indent: usize,
-        at: usize,
-    ) {
-        let text = self.text;
-        let rest = &text[at..end];
+    pub(super) fn line(&mut self, line: LineAt, at: usize) {
+        let indent = line.indent;
+        let rest = &self.text[at..line.end];
         // An item right below another is one, too, however far it is indented.
         let mut below_item = false;
         if self.open.last().is_some_and(|open| indent < self.least(*open)) {
@@ -115,7 +102,7 @@ impl<'t> Scanner<'t> {
                 // Indented like code, a line goes on with the paragraph above it.
                 if self.paragraph > 0 && indent >= outer + 4 && !below_item {
                     self.paragraph += 1;
-                    return self.push(number, start, end, indent, LineKind::Text);
+                    return self.push(line, LineKind::Text);
                 }
                 self.hidden = None;
                 self.close(keep);
@@ -123,7 +110,7 @@ impl<'t> Scanner<'t> {
             }
         }
         if self.still_hidden(rest, indent) {
-            return self.push(number, start, end, indent, LineKind::Opaque);
+            return self.push(line, LineKind::Opaque);
         }
         let base = self.open.last().map_or(0, |open| open.content);
         let in_list = !self.open.is_empty();
@@ -134,21 +121,21 @@ impl<'t> Scanner<'t> {
             if code || !strayed {
                 self.paragraph += usize::from(!code);
                 let kind = if code { LineKind::Opaque } else { LineKind::Text };
-                return self.push(number, start, end, indent, kind);
+                return self.push(line, kind);
             }
         }
         if let Some(kind) = self.heading(rest, at, in_list) {
-            return self.push(number, start, end, indent, kind);
+            return self.push(line, kind);
         }
         if is_rule(rest) {
             self.paragraph = 0;
-            return self.push(number, start, end, indent, LineKind::Opaque);
+            return self.push(line, LineKind::Opaque);
         }
         match list_marker(rest) {
-            Some(_) => self.items(number, start, end, indent, at),
+            Some(_) => self.items(line, at),
             None => {
                 let kind = self.plain(rest, indent);
-                self.push(number, start, end, indent, kind);
+                self.push(line, kind);
             }
         }
     }
@@ -205,14 +192,8 @@ impl<'t> Scanner<'t> {
     /// The checkbox in the words of a heading.
     fn heading_box(&self, words: std::ops::Range<usize>) -> Option<BoxAt> {
         let (found, title) = in_heading(&self.text[words.clone()])?;
-        let moved =
-            |range: std::ops::Range<usize>| range.start + words.start..range.end + words.start;
-        let at = BoxAt {
-            mark: found.mark,
-            inner: moved(found.inner),
-            words: moved(title),
-            odd: found.odd,
-        };
+        let title = title.start + words.start..title.end + words.start;
+        let at = BoxAt::of(found, words.start, title);
         (self.strange || !at.mark.needs_company()).then_some(at)
     }
 
@@ -233,8 +214,8 @@ impl<'t> Scanner<'t> {
     }
 
     /// A line that starts one list item or several: `- `, `1. - [ ] `.
-    fn items(&mut self, number: usize, start: usize, end: usize, indent: usize, at: usize) {
-        let text = self.text;
+    fn items(&mut self, line: LineAt, at: usize) {
+        let (text, LineAt { number, start, end, indent }) = (self.text, line);
         let outer = self.open.last().and_then(|open| open.under);
         let (mut at, mut column, mut kind) = (at, indent, LineKind::Text);
         self.paragraph = 0;
@@ -267,8 +248,8 @@ impl<'t> Scanner<'t> {
             if let Some(found) = found {
                 let title = words.end.max(at + found.length);
                 let title = title - text[at + found.length..title].trim_start().len()..title;
-                let inner = found.inner.start + at..found.inner.end + at;
-                let at = BoxAt { mark: found.mark, inner, words: title, odd: found.odd.or(before) };
+                let odd = found.odd.or(before);
+                let at = BoxAt { odd, ..BoxAt::of(found, at, title) };
                 kind = LineKind::Box { at, end };
                 break;
             }

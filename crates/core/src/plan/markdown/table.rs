@@ -82,8 +82,7 @@ fn found_in(line: &str, cell: &Range<usize>) -> Option<(Checkbox, Range<usize>)>
     let found = checkbox(line.get(start..end)?)?;
     let words = line[start + found.length..end].trim_start();
     let words = end - words.len()..end;
-    let inner = found.inner.start + start..found.inner.end + start;
-    Some((Checkbox { inner, length: found.length + start, ..found }, words))
+    Some((found.moved(start), words))
 }
 
 /// The cells of a line, without the bars around them.
