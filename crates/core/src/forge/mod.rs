@@ -32,4 +32,4 @@ pub use pull::{BranchFacts, Course, Pull, PullState, Relation, course};
 pub use remote::{Address, without_credentials};
 pub use review::{Check, CheckState, Comment, Feedback, Finding, FollowUp, Looking};
 pub use sources::{ForgeEntry, Source};
-pub use words::{Commit, MAX_BODY, MAX_TITLE, TaskEnd, TaskLine, Words};
+pub use words::{Commit, MAX_BODY, MAX_TITLE, TaskLine, Words};

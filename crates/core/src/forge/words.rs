@@ -6,6 +6,7 @@ use crate::amounts::{count, money, tokens};
 use crate::ids::TaskId;
 use crate::records::{Evidence, Verdict};
 use crate::redact::Secrets;
+use crate::task::Status;
 use crate::time::duration;
 use crate::view::report::Total;
 
@@ -22,19 +23,11 @@ const DIGEST: usize = 4_000;
 /// How many lines a list has at first; half as many when the body is too long.
 const LIST: usize = 400;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TaskEnd {
-    Done,
-    Failed,
-    /// Neither: it is still open.
-    Open,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskLine {
     pub id: TaskId,
     pub title: String,
-    pub end: TaskEnd,
+    pub status: Status,
     /// Why it failed; may be empty.
     pub reason: String,
 }
@@ -116,14 +109,12 @@ impl Words {
     }
 
     fn task_part(&self, list: usize) -> Option<String> {
-        let count = |end| self.tasks.iter().filter(|task| task.end == end).count();
-        let counts =
-            [(TaskEnd::Done, "done"), (TaskEnd::Failed, "failed"), (TaskEnd::Open, "open")];
-        let counts: Vec<String> = counts
-            .iter()
-            .filter(|(end, _)| count(*end) > 0)
-            .map(|(end, word)| format!("{} {word}", count(*end)))
-            .collect();
+        let count = |status| self.tasks.iter().filter(|task| task.status == status).count();
+        let (done, failed) = (count(Status::Done), count(Status::Failed));
+        let open = self.tasks.len() - done - failed;
+        let counts = [(done, "done"), (failed, "failed"), (open, "open")].into_iter();
+        let counts: Vec<String> =
+            counts.filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
         let lines = self.tasks.iter().map(task_line);
         (!self.tasks.is_empty()).then(|| {
             format!("## Tasks\n\n{}.\n\n{}", counts.join(", "), short(lines, list, "tasks"))
@@ -190,10 +181,10 @@ impl Words {
 }
 
 fn task_line(task: &TaskLine) -> String {
-    let mark = if task.end == TaskEnd::Done { 'x' } else { ' ' };
+    let mark = if task.status == Status::Done { 'x' } else { ' ' };
     let mut line =
         format!("- [{mark}] {} {}", code(task.id.as_str(), LINE), inline(&task.title, LINE));
-    if task.end == TaskEnd::Failed {
+    if task.status == Status::Failed {
         line.push_str(" (failed");
         if !task.reason.trim().is_empty() {
             line.push_str(&format!(": {}", inline(&task.reason, LINE)));

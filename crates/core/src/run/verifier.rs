@@ -7,6 +7,7 @@ use super::report::GateReport;
 use super::slot::Work;
 use crate::agent::{self, ProcessEnd, SessionEnd};
 use crate::records;
+use crate::text::with_detail;
 
 /// The verifier as it is named in evidence.
 pub const VERIFIER: &str = "verifier";
@@ -101,11 +102,9 @@ impl VerifierReport {
     fn why_none(&self) -> String {
         match Class::of(self.end.class) {
             None => "the verifier ended without a verdict".to_owned(),
-            Some(class) if self.end.detail.is_empty() => {
-                format!("the verifier's session ended with {class}")
-            }
             Some(class) => {
-                format!("the verifier's session ended with {class}: {}", self.end.detail)
+                let words = format!("the verifier's session ended with {class}");
+                with_detail(&words, &self.end.detail)
             }
         }
     }

@@ -19,19 +19,15 @@ pub(super) fn mask(text: &str, language: Language) -> Masked {
     let (mut bare, mut code) = (bytes.to_vec(), bytes.to_vec());
     let mut at = 0;
     while at < bytes.len() {
-        at = match hidden(bytes, at, language) {
-            Hidden::No => at + 1,
-            Hidden::Comment(end) => {
-                blank(&mut bare, at..end);
-                blank(&mut code, at..end);
-                end
-            }
-            Hidden::String { inside, close } => {
-                let end = inside.end + close;
-                blank(&mut code, inside);
-                end
-            }
+        let Some(Hidden { inside, end, is_comment }) = hidden(bytes, at, language) else {
+            at += 1;
+            continue;
         };
+        if is_comment {
+            blank(&mut bare, inside.clone());
+        }
+        blank(&mut code, inside);
+        at = end;
     }
     // Only whole characters are blanked: what is not ASCII lies within comments or strings, or stays.
     let text = |bytes| String::from_utf8(bytes).unwrap_or_default();
@@ -44,35 +40,34 @@ fn blank(bytes: &mut [u8], range: Range<usize>) {
     bytes[range].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
 }
 
-enum Hidden {
-    No,
-    /// Up to this place.
-    Comment(usize),
-    /// What it holds, and the length of what closes it. A pattern counts as a string.
-    String {
-        inside: Range<usize>,
-        close: usize,
-    },
+/// A comment, or a string and what it holds. A pattern counts as a string.
+struct Hidden {
+    inside: Range<usize>,
+    end: usize,
+    is_comment: bool,
 }
 
 /// What begins at `at`.
-fn hidden(text: &[u8], at: usize, language: Language) -> Hidden {
+fn hidden(text: &[u8], at: usize, language: Language) -> Option<Hidden> {
     use Language::{Python, Rust, Script};
-    let string = |from: usize, to: usize, close| Hidden::String { inside: from..to, close };
+    let comment = |end| Some(Hidden { inside: at..end, end, is_comment: true });
+    let string = |from: usize, to: usize, close: usize| {
+        Some(Hidden { inside: from..to, end: to + close, is_comment: false })
+    };
     let rest = &text[at..];
     match *rest {
-        [b'#', ..] if language == Python => Hidden::Comment(find(text, at, b"\n")),
-        [b'/', b'/', ..] if language != Python => Hidden::Comment(find(text, at, b"\n")),
+        [b'#', ..] if language == Python => comment(find(text, at, b"\n")),
+        [b'/', b'/', ..] if language != Python => comment(find(text, at, b"\n")),
         [b'/', b'*', ..] if language != Python => {
-            Hidden::Comment(at + block_comment(rest, language == Rust))
+            comment(at + block_comment(rest, language == Rust))
         }
         [b'/', ..] if language == Script && may_be_pattern(&text[..at]) => {
-            pattern_end(rest).map_or(Hidden::No, |end| string(at + 1, at + end, 1))
+            pattern_end(rest).and_then(|end| string(at + 1, at + end, 1))
         }
         [b'r', ..] if language == Rust && !text[..at].last().is_some_and(is_word) => {
             let hashes = rest[1..].iter().take_while(|byte| **byte == b'#').count();
             if rest.get(1 + hashes) != Some(&b'"') {
-                return Hidden::No;
+                return None;
             }
             let close = format!("\"{}", "#".repeat(hashes));
             let from = at + 2 + hashes;
@@ -84,7 +79,7 @@ fn hidden(text: &[u8], at: usize, language: Language) -> Hidden {
             string(at + 3, find(text, at + 3, &[quote; 3]), 3)
         }
         // A lifetime.
-        [b'\'', ..] if language == Rust && !is_char(rest) => Hidden::No,
+        [b'\'', ..] if language == Rust && !is_char(rest) => None,
         [quote @ (b'"' | b'\'' | b'`'), ..] => {
             let spans_lines = quote == b'`' || language == Rust;
             let mut end = at + 1;
@@ -97,7 +92,7 @@ fn hidden(text: &[u8], at: usize, language: Language) -> Hidden {
             }
             string(at + 1, end, 1)
         }
-        _ => Hidden::No,
+        _ => None,
     }
 }
 

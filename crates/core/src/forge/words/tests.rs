@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use super::*;
 use crate::time::Timestamp;
 
-fn task(id: &str, title: &str, end: TaskEnd, reason: &str) -> TaskLine {
+fn task(id: &str, title: &str, status: Status, reason: &str) -> TaskLine {
     TaskLine {
         id: TaskId::new(id).unwrap(),
         title: title.to_owned(),
-        end,
+        status,
         reason: reason.to_owned(),
     }
 }
@@ -33,9 +33,9 @@ fn login() -> Words {
         branch: "login".to_owned(),
         goal: "People log in".to_owned(),
         tasks: vec![
-            task("t-1", "Add the form", TaskEnd::Done, ""),
-            task("t-2", "Remember_me [x]", TaskEnd::Failed, "no *storage*\nfixes #12 @ada"),
-            task("t-3", "Log out", TaskEnd::Open, ""),
+            task("t-1", "Add the form", Status::Done, ""),
+            task("t-2", "Remember_me [x]", Status::Failed, "no *storage*\nfixes #12 @ada"),
+            task("t-3", "Log out", Status::Pending, ""),
         ],
         evidence: vec![
             evidence("tests", Verdict::Fail, "old"),
@@ -133,7 +133,7 @@ fn a_plan_of_any_size_fits() {
     let mut words = login();
     let long = "*é".repeat(500);
     words.tasks =
-        (0..3_000).map(|n| task(&format!("t-{n}"), &long, TaskEnd::Failed, &long)).collect();
+        (0..3_000).map(|n| task(&format!("t-{n}"), &long, Status::Failed, &long)).collect();
     words.commits =
         (0..3_000).map(|_| Commit { id: long.clone(), subject: long.clone() }).collect();
     words.evidence = (0..500)

@@ -137,7 +137,7 @@ impl<'o, 't> CheckboxCollector<'o, 't> {
         let (title, cut) = title(words)?;
         let line = self.outline.lines[index].number;
         if let Some(odd) = at.odd {
-            let text = format!("\"{title}\": {}", odd.advice());
+            let text = format!("\"{title}\": {odd}");
             self.warnings.push(Warning { line, text });
         }
         if let Mark::Waits(mark) = at.mark {

@@ -55,30 +55,18 @@ impl Mark {
     }
 }
 
-/// A spelling that is read as a checkbox although markdown would not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Oddity {
-    /// `- []`.
-    Empty,
-    /// `-[ ]`.
-    NoSpaceBefore,
-    /// `- [ ]text`.
-    NoSpaceAfter,
-    /// A blank that is not a space or a tab.
-    HardBlank,
-}
-
-impl Oddity {
-    /// What to write instead.
-    pub(super) const fn advice(self) -> &'static str {
-        match self {
-            Self::Empty => "`[]` is read as an open checkbox; write `[ ]`",
-            Self::NoSpaceBefore => "read as a checkbox; put a space before the bracket",
-            Self::NoSpaceAfter => "read as a checkbox; put a space after the bracket",
-            Self::HardBlank => {
-                "read as a checkbox; replace its non-breaking space with an ordinary one"
-            }
-        }
+words! {
+    /// A spelling that is read as a checkbox although markdown would not, and what to write instead.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub(super) enum Oddity {
+        /// `- []`.
+        Empty = "`[]` is read as an open checkbox; write `[ ]`",
+        /// `-[ ]`.
+        NoSpaceBefore = "read as a checkbox; put a space before the bracket",
+        /// `- [ ]text`.
+        NoSpaceAfter = "read as a checkbox; put a space after the bracket",
+        /// A blank that is not a space or a tab.
+        HardBlank = "read as a checkbox; replace its non-breaking space with an ordinary one",
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
-use ralph_core::forge::{Commit, TaskEnd, TaskLine, Words};
+use ralph_core::forge::{Commit, TaskLine, Words};
 use ralph_core::records::Attempt;
 use ralph_core::run::{Class, Effect, Input, Publication, PublishEnd, Settlement};
 use ralph_core::task::{Status, Task};
@@ -289,11 +289,7 @@ impl Ports {
         let line = |(task, attempts): &(Task, Vec<Attempt>)| TaskLine {
             id: task.id.clone(),
             title: task.title.to_string(),
-            end: match task.status {
-                Status::Done => TaskEnd::Done,
-                Status::Failed => TaskEnd::Failed,
-                _ => TaskEnd::Open,
-            },
+            status: task.status,
             reason: attempts
                 .iter()
                 .rev()
