@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::line::{TextLine, field, fields, paragraph};
 use crate::plain::start::plan;
-use crate::plain::summary::{cost, next_commands, rest};
+use crate::plain::summary::{cost, heading, next_commands, questions, rest, waiting};
 use crate::style::{Meaning, TextStyle};
 use crate::units::{brief_duration, duration};
 
@@ -100,18 +100,14 @@ impl StatusPage {
             lines.extend(field("last error", Meaning::Bad, error, style));
         }
         self.lanes(&mut lines, style);
-        let questions = self.questions.iter().map(|asked| {
-            let command = format!("ralph answer {} \"…\"", asked.id);
-            (&asked.task, "  asks", asked.text.as_str(), command)
-        });
-        lines.extend(waiting("Questions", questions, style));
+        lines.extend(questions(&self.questions, style));
         let tasks = self.waiting.iter().map(|waits| {
             let command = format!("ralph task show {}", waits.task);
             (&waits.task, "", waits.reason.as_str(), command)
         });
         lines.extend(waiting("Waiting for you", tasks, style));
         if !self.commits.is_empty() {
-            lines.extend([String::new(), style.paint(Meaning::Heading, "Recent commits")]);
+            heading("Recent commits", &mut lines, style);
             for commit in &self.commits {
                 let line =
                     TextLine::new().plain("  ").add(Meaning::Active, commit.short()).plain("  ");
@@ -225,7 +221,7 @@ impl StatusPage {
         if self.lanes.is_empty() {
             return;
         }
-        lines.extend([String::new(), style.paint(Meaning::Heading, "Branches")]);
+        heading("Branches", lines, style);
         let word = |lane: &LaneStatus| match (&lane.state, &lane.outcome) {
             (State::Running { .. }, _) => match lane.cancel {
                 Some(cancel) => (Meaning::Warning, words::cancel(cancel, 1).to_lowercase()),
@@ -258,22 +254,6 @@ impl StatusPage {
             }
         }
     }
-}
-
-/// What waits for you: each task with its text and the command to type.
-fn waiting<'a>(
-    heading: &str,
-    rows: impl Iterator<Item = (&'a TaskId, &'a str, &'a str, String)>,
-    style: TextStyle,
-) -> Vec<String> {
-    let mut lines = vec![String::new(), style.paint(Meaning::Heading, heading)];
-    for (task, does, text, command) in rows {
-        let name = TextLine::new().plain("  ").add(Meaning::Name, task.as_str());
-        lines.push(name.plain(does).show(style));
-        lines.extend(paragraph(4, None, text, style));
-        lines.push(TextLine::new().add(Meaning::Tool, format!("    {command}")).show(style));
-    }
-    if lines.len() == 2 { vec![] } else { lines }
 }
 
 /// What a slot does, in a sentence.

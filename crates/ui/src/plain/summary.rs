@@ -1,9 +1,10 @@
 //! The last lines of a run: how it ended, what it did and cost, and what waits for the user.
 
+use ralph_core::TaskId;
 use ralph_core::agent::Usage;
 use ralph_core::run::{Outcome, Publication, Review, StopReason};
 use ralph_core::view::forecast::Forecast;
-use ralph_core::view::{EndedTask, RunView, words};
+use ralph_core::view::{EndedTask, QuestionView, RunView, words};
 
 use super::start::plan;
 use crate::line::{TextLine, fields, paragraph};
@@ -25,16 +26,8 @@ pub fn summary(view: &RunView, style: TextStyle) -> Vec<String> {
     }
     lines.append(&mut sentence);
     lines.extend(figures(view, outcome, style));
-    if !view.questions.is_empty() {
-        heading("Questions", &mut lines, style);
-        for question in view.questions.iter().take(MOST) {
-            let names = TextLine::new().plain("  ").add(Meaning::Name, question.task.as_str());
-            lines.push(names.plain("  asks").show(style));
-            lines.extend(paragraph(4, None, &question.text, style));
-            lines.extend(command(4, &format!("ralph answer {} \"…\"", question.id), style));
-        }
-        more(view.questions.len(), &mut lines, style);
-    }
+    lines.extend(questions(view.questions.iter().take(MOST), style));
+    more(view.questions.len(), &mut lines, style);
     ended("Failed", &view.failed_tasks, &mut lines, style);
     ended("Waiting for you", &view.held_tasks, &mut lines, style);
     if !view.warnings.is_empty() {
@@ -48,6 +41,37 @@ pub fn summary(view: &RunView, style: TextStyle) -> Vec<String> {
     if !next.is_empty() {
         lines.push(String::new());
         lines.extend(next_commands(&next, style));
+    }
+    lines
+}
+
+/// What agents ask, each with the command that answers it.
+pub(crate) fn questions<'a>(
+    asked: impl IntoIterator<Item = &'a QuestionView>,
+    style: TextStyle,
+) -> Vec<String> {
+    let rows = asked.into_iter().map(|asked| {
+        let command = format!("ralph answer {} \"…\"", asked.id);
+        (&asked.task, "  asks", asked.text.as_str(), command)
+    });
+    waiting("Questions", rows, style)
+}
+
+/// What waits for you: each task with its text and the command to type.
+pub(crate) fn waiting<'a>(
+    name: &str,
+    rows: impl IntoIterator<Item = (&'a TaskId, &'a str, &'a str, String)>,
+    style: TextStyle,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (task, does, text, command) in rows {
+        if lines.is_empty() {
+            heading(name, &mut lines, style);
+        }
+        let names = TextLine::new().plain("  ").add(Meaning::Name, task.as_str());
+        lines.push(names.plain(does).show(style));
+        lines.extend(paragraph(4, None, text, style));
+        lines.push(TextLine::new().plain("    ").add(Meaning::Tool, command).show(style));
     }
     lines
 }
@@ -166,13 +190,9 @@ fn ended(name: &str, tasks: &[EndedTask], lines: &mut Vec<String>, style: TextSt
     more(tasks.len(), lines, style);
 }
 
-fn heading(name: &str, lines: &mut Vec<String>, style: TextStyle) {
+pub(crate) fn heading(name: &str, lines: &mut Vec<String>, style: TextStyle) {
     lines.push(String::new());
     lines.push(style.paint(Meaning::Heading, name));
-}
-
-fn command(indent: usize, text: &str, style: TextStyle) -> Vec<String> {
-    vec![TextLine::new().plain(" ".repeat(indent)).add(Meaning::Tool, text).show(style)]
 }
 
 fn more(len: usize, lines: &mut Vec<String>, style: TextStyle) {
