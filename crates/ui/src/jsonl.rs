@@ -127,7 +127,7 @@ impl<W: Write> Reporter for JsonReporter<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::tests::sample;
 
     #[test]
     fn facts_are_the_lines_of_the_journal_and_agents_come_between() {

@@ -26,10 +26,10 @@ pub mod logs;
 pub mod plain;
 pub mod report;
 pub mod runs;
-#[cfg(test)]
-mod sample;
 pub mod session_log;
 pub mod status;
 pub mod style;
 pub mod tasks;
+#[cfg(test)]
+mod tests;
 pub mod units;

@@ -88,7 +88,7 @@ impl LogFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{self, SampleEvent, replay};
+    use crate::tests::sample::{self, SampleEvent, replay};
 
     /// What each session said, by the path of its log.
     fn events_by_log(reported: &[SampleEvent]) -> Vec<(String, Vec<AgentEvent>)> {

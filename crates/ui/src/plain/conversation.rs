@@ -101,7 +101,7 @@ impl<W: Write> PlainReporter<W> {
 mod tests {
     use super::*;
     use crate::plain::Options;
-    use crate::sample::{SampleEvent, Tape, completed_with, replay};
+    use crate::tests::sample::{SampleEvent, Tape, completed_with, replay};
 
     fn shown(
         reported: &[SampleEvent],

@@ -5,8 +5,6 @@
 //! without colors no escape codes at all. Text from agents, tasks and gates is made safe first.
 
 mod conversation;
-#[cfg(test)]
-mod ends;
 mod facts;
 mod gates;
 mod progress;

@@ -126,7 +126,7 @@ mod tests {
     use ralph_core::task::Counts;
 
     use super::*;
-    use crate::sample::{self, SampleEvent, Tape};
+    use crate::tests::sample::{self, SampleEvent, Tape};
 
     #[test]
     fn the_forecast_appears_after_three_finished_tasks() {

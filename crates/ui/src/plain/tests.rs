@@ -1,12 +1,14 @@
 //! What users see. The gallery is made of snapshots: look at them.
 
+mod ends;
+
 use ralph_core::agent::{SessionEnd, Usage};
 use ralph_core::run::{Cancel, Class, Control, Fact, Notice, StopReason, Wait};
 use ralph_core::task::Status;
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
-use crate::sample::{self, SampleEvent, Tape, replay};
+use crate::tests::sample::{self, SampleEvent, Tape, replay};
 
 fn shown(reported: &[SampleEvent], options: Options) -> String {
     let mut out = Vec::new();

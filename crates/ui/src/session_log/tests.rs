@@ -4,7 +4,7 @@ use ralph_core::run::{Notice, StopReason};
 use ralph_core::task::Status;
 
 use super::*;
-use crate::sample::{self, SampleEvent, Tape, completed_with, gate, red, replay};
+use crate::tests::sample::{self, SampleEvent, Tape, completed_with, gate, red, replay};
 
 fn logged(reported: &[SampleEvent], zone: Zone) -> String {
     let mut out = Vec::new();

@@ -4,7 +4,7 @@ use ralph_core::ids::QuestionId;
 use ralph_core::run::{Cancel, Control, Fact};
 
 use super::*;
-use crate::sample::{self, SampleEvent};
+use crate::tests::sample::{self, SampleEvent};
 
 /// The page in the middle of the sample: before the first event for which `until` is true.
 fn page(until: impl Fn(&Fact) -> bool, state: State) -> StatusPage {

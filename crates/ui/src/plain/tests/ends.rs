@@ -11,9 +11,9 @@ use ralph_core::view::next::table::EndState;
 use ralph_core::view::{QuestionView, RunView};
 use unicode_width::UnicodeWidthStr;
 
-use super::summary;
-use crate::sample::{self, Tape};
+use super::super::summary;
 use crate::style::TextStyle;
+use crate::tests::sample::{self, Tape};
 
 const NONE: Counts =
     Counts { open: 0, active: 0, done: 0, blocked: 0, deleted: 0, failed: 0, waiting: 0 };

@@ -1,0 +1,3 @@
+//! What the tests of several displays share.
+
+pub(crate) mod sample;
