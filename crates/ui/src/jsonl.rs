@@ -117,8 +117,6 @@ impl<W: Write> Reporter for JsonReporter<W> {
         }
     }
 
-    fn tick(&mut self, _now: Timestamp) {}
-
     fn finish(&mut self) {
         let _ = self.out.flush();
     }

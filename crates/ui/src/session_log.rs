@@ -262,8 +262,6 @@ impl<W: Write> Reporter for SessionLog<W> {
         self.say(slot, lines);
     }
 
-    fn tick(&mut self, _now: Timestamp) {}
-
     /// S3-15: there is a summary on every exit.
     fn finish(&mut self) {
         self.close(self.view.last_at);

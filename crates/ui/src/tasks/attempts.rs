@@ -9,6 +9,7 @@ use ralph_core::view::words::count;
 use serde::Serialize;
 
 use super::json::Details;
+use super::page::with_text;
 use crate::line::{TextLine, paragraph};
 use crate::style::{Meaning, TextStyle};
 use crate::units::{brief_duration, money, tokens};
@@ -155,7 +156,9 @@ impl AttemptView<'_> {
     }
 
     fn in_full(&self) -> Vec<String> {
-        let mut lines = self.heading();
+        let (meaning, outcome) = self.outcome();
+        let heading = TextLine::new().add(meaning, outcome);
+        let mut lines = vec![with_text(heading, &self.facts().join(", "), self.style)];
         if let Some(end) = self.attempt.end.as_ref().filter(|end| !end.detail.trim().is_empty()) {
             let detail = paragraph(0, None, end.detail.trim(), self.style);
             lines.extend(first_lines(detail, FAILURE_LINES, self.more.all));
@@ -167,19 +170,6 @@ impl AttemptView<'_> {
         }
         lines.extend(self.last_message());
         lines
-    }
-
-    /// The outcome and the facts, on one line where that fits.
-    fn heading(&self) -> Vec<String> {
-        let (meaning, outcome) = self.outcome();
-        let facts = self.facts().join(", ");
-        let line = TextLine::new().add(meaning, outcome);
-        let whole = line.clone().plain(format!("  {facts}"));
-        if self.style.width.is_none_or(|width| whole.width() <= width) {
-            return vec![whole.show(self.style)];
-        }
-        let below = paragraph(2, None, &facts, self.style);
-        std::iter::once(line.show(self.style)).chain(below).collect()
     }
 
     fn judged(&self) -> Vec<String> {

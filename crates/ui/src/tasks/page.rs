@@ -150,7 +150,7 @@ fn evidence_line(found: &Evidence, style: TextStyle) -> String {
 }
 
 /// A line and the text that belongs to it: behind it where that fits, else below it.
-fn with_text(line: TextLine, text: &str, style: TextStyle) -> String {
+pub(super) fn with_text(line: TextLine, text: &str, style: TextStyle) -> String {
     if text.is_empty() {
         return line.show(style);
     }
