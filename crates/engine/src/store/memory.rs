@@ -11,7 +11,7 @@ use ralph_core::task::{Children, Counts, NeighborCounts, Status, Task, satisfies
 use ralph_core::{AgentId, FeatureId, FeatureName, TaskId, Timestamp};
 
 use super::rules::RuleStore;
-use super::table::{Attempts, Durability, State, Table};
+use super::table::{Attempts, Durability, Records, State, Table};
 use crate::ports::{Filter, Result, Scope};
 
 pub type MemoryStore = RuleStore<MemoryTable>;
@@ -126,8 +126,6 @@ fn within(scope: &Scope, task: &Task) -> bool {
 }
 
 impl Table for MemoryTable {
-    type Key = usize;
-
     fn begin(&mut self, _: Durability) -> Result<()> {
         self.before = Some(self.now.clone());
         Ok(())
@@ -344,6 +342,14 @@ impl Table for MemoryTable {
         Ok(open.map(|(key, row)| (key, row.task.id.clone())).collect())
     }
 
+    fn verify(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Records for MemoryTable {
+    type Key = usize;
+
     fn write_log(
         &mut self,
         key: usize,
@@ -471,9 +477,5 @@ impl Table for MemoryTable {
         let before = self.now.agents.len();
         self.now.agents.retain(|agent| agent.0 != *id);
         Ok(self.now.agents.len() < before)
-    }
-
-    fn verify(&mut self) -> Result<()> {
-        Ok(())
     }
 }

@@ -57,7 +57,7 @@ pub(crate) enum Attempts<K> {
 
 /// Look-ups and writes. Writes happen between `begin` and `commit`; the neighbors of a task (open
 /// blockers, children, failed ancestors) follow each write by themselves.
-pub(crate) trait Table: Send {
+pub(crate) trait Table: Records {
     /// As [`crate::ports::Store::heed`].
     fn heed(&mut self, _stop: Option<Arc<AtomicBool>>) {}
 
@@ -65,9 +65,6 @@ pub(crate) trait Table: Send {
     fn go_on(&self) -> Result<()> {
         Ok(())
     }
-
-    /// A row, faster than by its id.
-    type Key: Copy + Ord + Hash + Send;
 
     fn begin(&mut self, durability: Durability) -> Result<()>;
     /// Many rows are going to be touched: memory for speed.
@@ -127,6 +124,14 @@ pub(crate) trait Table: Send {
     /// Tasks of these specs that are neither done nor deleted.
     fn of_specs(&mut self, specs: &BTreeSet<&String>) -> Result<Vec<(Self::Key, TaskId)>>;
 
+    fn verify(&mut self) -> Result<()>;
+}
+
+/// What is kept beside the tasks: plain writes and reads, which touch no counter.
+pub(crate) trait Records: Send {
+    /// A row of a task, faster than by its id.
+    type Key: Copy + Ord + Hash + Send;
+
     fn write_log(
         &mut self,
         key: Self::Key,
@@ -163,6 +168,4 @@ pub(crate) trait Table: Send {
     fn agents(&mut self) -> Result<Vec<AgentRecord>>;
     /// `false` when there was none.
     fn remove_agent(&mut self, id: &AgentId) -> Result<bool>;
-
-    fn verify(&mut self) -> Result<()>;
 }

@@ -200,7 +200,11 @@ impl<T: Table> Change<'_, T> {
         self.withdraw_questions(key)
     }
 
-    pub(super) fn reopen(&mut self, id: &TaskId, reason: &str) -> Result<()> {
+    pub(super) fn reopen(&mut self, ids: &[TaskId], reason: &str) -> Result<()> {
+        ids.iter().try_for_each(|id| self.reopen_one(id, reason))
+    }
+
+    fn reopen_one(&mut self, id: &TaskId, reason: &str) -> Result<()> {
         let (key, task) = self.find(id)?;
         let Task { id, status, .. } = task.clone();
         if !status.is_finished() {
@@ -261,7 +265,7 @@ impl<T: Table> Change<'_, T> {
         Err(Refusal::Transition { id: task.id.clone(), from: task.status, to }.into())
     }
 
-    pub(super) fn deregister(&mut self, id: &ralph_core::AgentId) -> Result<Vec<TaskId>> {
+    pub(super) fn deregister_agent(&mut self, id: &ralph_core::AgentId) -> Result<Vec<TaskId>> {
         let known = self.table.agents()?.into_iter().find(|agent| agent.id == *id);
         let Some(agent) = known else {
             return Err(Refusal::UnknownAgent { id: id.clone() }.into());

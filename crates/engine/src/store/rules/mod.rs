@@ -132,65 +132,46 @@ impl<T: Table> Change<'_, T> {
     }
 }
 
+/// The calls that change the plan by its rules, each with what its effect must survive: forwards them to [`Change`]
+/// in one transaction.
+macro_rules! changes {
+    ($($survives:ident $call:ident($($value:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        fn $call(&mut self, $($value: $type,)* by: &Actor, now: Timestamp) -> Result<$result> {
+            self.change(Durability::$survives, by, now, |change| change.$call($($value),*))
+        }
+    )*};
+}
+
 impl<T: Table> Store for RuleStore<T> {
+    changes! {
+        Process add(id: TaskId, task: NewTask) -> ();
+        Process update(id: &TaskId, patch: TaskPatch) -> ();
+        Power amend(id: &TaskId, patch: TaskPatch, to: Status, limit: RetryLimit) -> ();
+        Power delete(which: DeleteWhich) -> Vec<TaskId>;
+        Process block(id: &TaskId, by_task: &TaskId) -> ();
+        Process unblock(id: &TaskId, by_task: &TaskId) -> ();
+        Power sync(tasks: &[PlanTask], mode: SyncMode) -> SyncReport;
+        Power replace(tasks: &[PlanTask], gone: &[TaskId]) -> SyncReport;
+        Process renew(id: &TaskId, lease: Lease) -> Task;
+        Process release(id: &TaskId) -> ();
+        Power done(id: &TaskId, result: Option<&str>) -> ();
+        Power fail(id: &TaskId, reason: &str, final_: bool, limit: RetryLimit) -> Status;
+        Power reset(id: &TaskId) -> ();
+        Power reopen(ids: &[TaskId], reason: &str) -> ();
+        Power hold(id: &TaskId) -> ();
+        Process note(id: &TaskId, text: &str) -> ();
+        Power ask(question: QuestionId, id: &TaskId, text: &str) -> ();
+        Power answer(question: &QuestionId, text: &str) -> ();
+        Power delete_feature(name: &FeatureName, confirmed: bool) -> Vec<TaskId>;
+        Process deregister_agent(id: &AgentId) -> Vec<TaskId>;
+    }
+
     fn heed(&mut self, stop: Option<Arc<AtomicBool>>) {
         self.0.heed(stop);
     }
 
     fn go_on(&self) -> Result<()> {
         self.0.go_on()
-    }
-
-    fn add(&mut self, id: TaskId, task: NewTask, by: &Actor, now: Timestamp) -> Result<()> {
-        self.change(Durability::Process, by, now, |c| c.add(id, task))
-    }
-
-    fn update(&mut self, id: &TaskId, patch: TaskPatch, by: &Actor, now: Timestamp) -> Result<()> {
-        self.change(Durability::Process, by, now, |c| c.update(id, patch))
-    }
-
-    fn amend(
-        &mut self,
-        id: &TaskId,
-        patch: TaskPatch,
-        to: Status,
-        limit: RetryLimit,
-        by: &Actor,
-        now: Timestamp,
-    ) -> Result<()> {
-        self.change(Durability::Power, by, now, |c| c.amend(id, patch, to, limit))
-    }
-
-    fn delete(&mut self, which: DeleteWhich, by: &Actor, now: Timestamp) -> Result<Vec<TaskId>> {
-        self.change(Durability::Power, by, now, |c| c.delete(which))
-    }
-
-    fn block(&mut self, id: &TaskId, by_task: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
-        self.change(Durability::Process, by, now, |c| c.block(id, by_task))
-    }
-
-    fn unblock(&mut self, id: &TaskId, by_task: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
-        self.change(Durability::Process, by, now, |c| c.unblock(id, by_task))
-    }
-
-    fn sync(
-        &mut self,
-        tasks: &[PlanTask],
-        mode: SyncMode,
-        by: &Actor,
-        now: Timestamp,
-    ) -> Result<SyncReport> {
-        self.change(Durability::Power, by, now, |c| c.sync(tasks, mode))
-    }
-
-    fn replace(
-        &mut self,
-        tasks: &[PlanTask],
-        gone: &[TaskId],
-        by: &Actor,
-        now: Timestamp,
-    ) -> Result<SyncReport> {
-        self.change(Durability::Power, by, now, |c| c.replace(tasks, gone))
     }
 
     fn dry_run(
@@ -253,54 +234,6 @@ impl<T: Table> Store for RuleStore<T> {
         self.change(Durability::Process, &by, now, |c| c.claim(request))
     }
 
-    fn renew(&mut self, id: &TaskId, lease: Lease, by: &Actor, now: Timestamp) -> Result<Task> {
-        self.change(Durability::Process, by, now, |c| c.renew(id, lease))
-    }
-
-    fn release(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
-        self.change(Durability::Process, by, now, |c| c.release(id))
-    }
-
-    fn done(
-        &mut self,
-        id: &TaskId,
-        result: Option<&str>,
-        by: &Actor,
-        now: Timestamp,
-    ) -> Result<()> {
-        self.change(Durability::Power, by, now, |c| c.done(id, result))
-    }
-
-    fn fail(
-        &mut self,
-        id: &TaskId,
-        reason: &str,
-        final_: bool,
-        limit: RetryLimit,
-        by: &Actor,
-        now: Timestamp,
-    ) -> Result<Status> {
-        self.change(Durability::Power, by, now, |c| c.fail(id, reason, final_, limit))
-    }
-
-    fn reset(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
-        self.change(Durability::Power, by, now, |c| c.reset(id))
-    }
-
-    fn reopen(&mut self, ids: &[TaskId], reason: &str, by: &Actor, now: Timestamp) -> Result<()> {
-        self.change(Durability::Power, by, now, |c| {
-            ids.iter().try_for_each(|id| c.reopen(id, reason))
-        })
-    }
-
-    fn hold(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
-        self.change(Durability::Power, by, now, |c| c.hold(id))
-    }
-
-    fn note(&mut self, id: &TaskId, text: &str, by: &Actor, now: Timestamp) -> Result<()> {
-        self.change(Durability::Process, by, now, |c| c.note(id, text))
-    }
-
     fn log(&mut self, id: &TaskId) -> Result<Vec<LogEntry>> {
         let key = self.known(id)?;
         self.0.read_log(key)
@@ -347,27 +280,6 @@ impl<T: Table> Store for RuleStore<T> {
         self.0.evidence(key)
     }
 
-    fn ask(
-        &mut self,
-        question: QuestionId,
-        id: &TaskId,
-        text: &str,
-        by: &Actor,
-        now: Timestamp,
-    ) -> Result<()> {
-        self.change(Durability::Power, by, now, |c| c.ask(question, id, text))
-    }
-
-    fn answer(
-        &mut self,
-        question: &QuestionId,
-        text: &str,
-        by: &Actor,
-        now: Timestamp,
-    ) -> Result<()> {
-        self.change(Durability::Power, by, now, |c| c.answer(question, text))
-    }
-
     fn questions(&mut self, of: Option<&TaskId>, open_only: bool) -> Result<Vec<Question>> {
         let key = of.map(|id| self.known(id)).transpose()?;
         self.0.questions(key, open_only)
@@ -385,16 +297,6 @@ impl<T: Table> Store for RuleStore<T> {
         self.0.features()
     }
 
-    fn delete_feature(
-        &mut self,
-        name: &FeatureName,
-        confirmed: bool,
-        by: &Actor,
-        now: Timestamp,
-    ) -> Result<Vec<TaskId>> {
-        self.change(Durability::Power, by, now, |c| c.delete_feature(name, confirmed))
-    }
-
     fn register_agent(
         &mut self,
         id: &AgentId,
@@ -406,15 +308,6 @@ impl<T: Table> Store for RuleStore<T> {
 
     fn agents(&mut self) -> Result<Vec<AgentRecord>> {
         self.0.agents()
-    }
-
-    fn deregister_agent(
-        &mut self,
-        id: &AgentId,
-        by: &Actor,
-        now: Timestamp,
-    ) -> Result<Vec<TaskId>> {
-        self.change(Durability::Process, by, now, |c| c.deregister(id))
     }
 
     fn verify(&mut self) -> Result<()> {

@@ -6,22 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ralph_core::ids::{AttemptId, QuestionId};
-use ralph_core::records::{
-    AgentRecord, Attempt, AttemptEnd, Evidence, Feature, Liveness, LogEntry, LogKind, Question,
-};
 use ralph_core::task::{Children, Counts, Status, StatusFilter, Task, satisfies};
-use ralph_core::{AgentId, FeatureId, FeatureName, TaskId, Timestamp};
+use ralph_core::{AgentId, FeatureName, TaskId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Params, Row, ffi, named_params, params};
 
 use super::error::named;
 use super::open::{self, Guard, Opened};
-use super::records;
 use super::rows::{self, TASK};
 use super::schema;
 use super::scope::{EXPIRED, READY, ready_index, scope_condition, scoped};
 use crate::ports::{Filter, Result, Scope, StoreError};
-use crate::store::table::{Attempts, Durability, State, Table};
+use crate::store::table::{Durability, State, Table};
 
 pub struct SqliteTable {
     // Closed before the guard is dropped: fields drop in order.
@@ -46,7 +41,7 @@ impl SqliteTable {
         }
     }
 
-    fn sql<R>(&self, work: impl FnOnce(&Connection) -> Sql<R>) -> Result<R> {
+    pub(super) fn sql<R>(&self, work: impl FnOnce(&Connection) -> Sql<R>) -> Result<R> {
         let done = self.wanted().and_then(|()| work(&self.connection));
         done.map_err(|error| named(&self.path, open::waited(), &error))
     }
@@ -62,11 +57,16 @@ impl SqliteTable {
         }
     }
 
-    fn run(&self, text: &str, values: impl Params) -> Result<usize> {
+    pub(super) fn run(&self, text: &str, values: impl Params) -> Result<()> {
+        self.changed(text, values).map(drop)
+    }
+
+    /// Runs a statement, and says how many rows it changed.
+    pub(super) fn changed(&self, text: &str, values: impl Params) -> Result<usize> {
         self.sql(|c| c.prepare_cached(text)?.execute(values))
     }
 
-    fn rows<R>(
+    pub(super) fn rows<R>(
         &self,
         text: &str,
         values: impl Params,
@@ -114,8 +114,6 @@ impl Drop for SqliteTable {
 }
 
 impl Table for SqliteTable {
-    type Key = i64;
-
     fn begin(&mut self, durability: Durability) -> Result<()> {
         if self.synchronous != Some(durability) {
             let setting = match durability {
@@ -127,7 +125,7 @@ impl Table for SqliteTable {
         }
         // A deferred transaction that turns into a write fails at once when another process wrote
         // in between; an immediate one waits.
-        self.run("BEGIN IMMEDIATE", []).map(drop)
+        self.run("BEGIN IMMEDIATE", [])
     }
 
     fn expect_many(&mut self) -> Result<()> {
@@ -136,7 +134,7 @@ impl Table for SqliteTable {
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.run("COMMIT", []).map(drop)
+        self.run("COMMIT", [])
     }
 
     fn rollback(&mut self) {
@@ -212,7 +210,7 @@ impl Table for SqliteTable {
             task.created_at.as_millis(),
             task.updated_at.as_millis(),
         ];
-        self.run(text, values).map(drop)
+        self.run(text, values)
     }
 
     fn set_state(&mut self, key: i64, from: Status, to: &State, now: Timestamp) -> Result<()> {
@@ -325,7 +323,7 @@ impl Table for SqliteTable {
 
     fn link(&mut self, task: i64, blocker: i64) -> Result<bool> {
         let text = "INSERT OR IGNORE INTO dependencies (task, blocker) VALUES (?1, ?2)";
-        Ok(self.run(text, [task, blocker])? > 0)
+        Ok(self.changed(text, [task, blocker])? > 0)
     }
 
     fn link_new(&mut self, links: &[(i64, i64)]) -> Result<()> {
@@ -339,12 +337,12 @@ impl Table for SqliteTable {
 
     fn unlink(&mut self, task: i64, blocker: i64) -> Result<bool> {
         let text = "DELETE FROM dependencies WHERE task = ?1 AND blocker = ?2";
-        Ok(self.run(text, [task, blocker])? > 0)
+        Ok(self.changed(text, [task, blocker])? > 0)
     }
 
     fn count_blockers(&mut self, task: i64, change: i64) -> Result<()> {
         let text = "UPDATE tasks SET open_blockers = open_blockers + ?2 WHERE seq = ?1";
-        self.run(text, [task, change]).map(drop)
+        self.run(text, [task, change])
     }
 
     fn size(&mut self) -> Result<usize> {
@@ -463,102 +461,6 @@ impl Table for SqliteTable {
         self.rows(text, [specs.to_string()], |row| Ok((row.get(0)?, rows::parsed(row, 1)?)))
     }
 
-    fn write_log(
-        &mut self,
-        key: i64,
-        at: Timestamp,
-        by: &AgentId,
-        kind: LogKind,
-        text: &str,
-    ) -> Result<()> {
-        self.run(
-            "INSERT INTO task_log (task, at, by, kind, text) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![key, at.as_millis(), by.as_str(), kind.as_str(), text],
-        )
-        .map(drop)
-    }
-
-    fn read_log(&mut self, key: i64) -> Result<Vec<LogEntry>> {
-        self.sql(|c| records::log(c, key))
-    }
-
-    fn insert_attempt(&mut self, key: i64, attempt: &Attempt) -> Result<()> {
-        self.sql(|c| records::insert_attempt(c, key, attempt))
-    }
-
-    fn end_attempt(&mut self, id: &AttemptId, end: &AttemptEnd) -> Result<()> {
-        self.sql(|c| records::end_attempt(c, id, end))
-    }
-
-    fn attempts(&mut self, of: Attempts<i64>) -> Result<Vec<Attempt>> {
-        self.sql(|c| records::attempts(c, of))
-    }
-
-    fn insert_evidence(&mut self, key: i64, evidence: &Evidence) -> Result<()> {
-        self.sql(|c| records::insert_evidence(c, key, evidence))
-    }
-
-    fn evidence(&mut self, key: i64) -> Result<Vec<Evidence>> {
-        self.sql(|c| records::evidence(c, key))
-    }
-
-    fn insert_question(&mut self, key: i64, question: &Question) -> Result<()> {
-        self.sql(|c| records::insert_question(c, key, question))
-    }
-
-    fn answer_question(&mut self, id: &QuestionId, at: Timestamp, text: &str) -> Result<()> {
-        let sql = "UPDATE questions SET answered_at = ?2, answer = ?3 WHERE id = ?1";
-        self.run(sql, params![id.as_str(), at.as_millis(), text]).map(drop)
-    }
-
-    fn questions(&mut self, of: Option<i64>, open_only: bool) -> Result<Vec<Question>> {
-        self.sql(|c| records::questions(c, of, open_only))
-    }
-
-    fn insert_feature(&mut self, feature: &Feature) -> Result<bool> {
-        if self.has_feature(&feature.name)? {
-            return Ok(false);
-        }
-        let (name, at) = (feature.name.as_str(), feature.created_at.as_millis());
-        let again = "UPDATE features SET deleted_at = NULL, created_at = ?2 WHERE name = ?1";
-        if self.run(again, params![name, at])? == 0 {
-            let new = "INSERT INTO features (id, name, created_at) VALUES (?1, ?2, ?3)";
-            self.run(new, params![feature.id.as_str(), name, at])?;
-        }
-        Ok(true)
-    }
-
-    fn features(&mut self) -> Result<Vec<Feature>> {
-        self.sql(records::features)
-    }
-
-    fn has_feature(&mut self, name: &FeatureName) -> Result<bool> {
-        let text = "SELECT 1 FROM features WHERE name = ?1 AND deleted_at IS NULL";
-        self.sql(|c| c.prepare_cached(text)?.exists([name.as_str()]))
-    }
-
-    fn remove_feature(&mut self, id: &FeatureId, now: Timestamp) -> Result<()> {
-        let text = "UPDATE features SET deleted_at = ?2 WHERE id = ?1";
-        self.run(text, params![id.as_str(), now.as_millis()]).map(drop)
-    }
-
-    fn put_agent(
-        &mut self,
-        id: &AgentId,
-        liveness: Option<&Liveness>,
-        now: Timestamp,
-    ) -> Result<()> {
-        self.sql(|c| records::put_agent(c, id, liveness, now))
-    }
-
-    fn agents(&mut self) -> Result<Vec<AgentRecord>> {
-        self.sql(records::agents)
-    }
-
-    fn remove_agent(&mut self, id: &AgentId) -> Result<bool> {
-        Ok(self.run("DELETE FROM agents WHERE id = ?1", [id.as_str()])? > 0)
-    }
-
     fn verify(&mut self) -> Result<()> {
         open::check_whole(&self.path, &self.connection)?;
         let damaged = |detail: String| StoreError::Corrupt { path: self.path.clone(), detail };
@@ -586,6 +488,5 @@ impl SqliteTable {
               WHERE seq IN (SELECT seq FROM below) OR (?3 AND seq = ?1)",
             params![key, change, with_itself],
         )
-        .map(drop)
     }
 }
