@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_core::TaskId;
 use ralph_core::plan::markdown::{self, Edit, Known, PlanDoc};
+use ralph_core::text::escaped;
 use serde::{Deserialize, Serialize};
 
 use super::removed_items::RemovedItem;
@@ -87,12 +88,8 @@ const VERSION: u32 = 1;
 
 impl PlanFile {
     fn memory(&self) -> PathBuf {
-        let plain = |byte: u8| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' => char::from(byte).to_string(),
-            other => format!("={other:02X}"),
-        };
-        let name: String = self.key().bytes().map(plain).collect();
-        self.state.join(format!("{name}.json"))
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+        self.state.join(format!("{}.json", escaped(&self.key(), '=', plain)))
     }
 
     /// The last look, and whether a session was under way after it.

@@ -2,7 +2,7 @@
 //! and the project, so that ralph can find processes that a killed ralph left behind.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ralph_core::stable_hash::stable_hash;
@@ -58,6 +58,14 @@ impl Origin {
             project: project.to_owned(),
         })
     }
+}
+
+/// The folder of a project below one of the user's, such as that for caches.
+pub(crate) fn project_folder(below: &Path, root: &Path) -> PathBuf {
+    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    let name: String = name.chars().take(40).map(plain).collect();
+    below.join("ralph").join(format!("{name}-{}", project_key(root)))
 }
 
 /// A short name of a project's place, the same in every version of ralph.

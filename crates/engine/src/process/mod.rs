@@ -40,7 +40,7 @@ pub use leftovers::{count_leftovers, end_leftovers};
 pub(crate) use liveness::{abandoned, runs, works_in};
 pub use liveness::{is_alive, liveness, user};
 pub use mark::Mark;
-pub(crate) use mark::project_key;
+pub(crate) use mark::{project_folder, project_key};
 pub(crate) use output::Tail;
 pub use spec::{CommandSpec, Ended, LineEffect, Listener, Stop, Watch};
 pub use supervisor::supervise;

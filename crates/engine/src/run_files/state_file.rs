@@ -15,7 +15,7 @@ use ralph_core::run::{Budget, Input, Policy, Resume, RunState, StopReason};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::now;
-use crate::process::project_key;
+use crate::process::{project_folder, project_key};
 use crate::project::{Project, sweep_halves, write_privately};
 use crate::untrusted;
 
@@ -147,10 +147,7 @@ pub fn repository_mark(project: &Project) -> String {
 
 /// The folder for the records of a repository, below the user's state folder.
 pub fn folder(state_home: &Path, project: &Project) -> PathBuf {
-    let name = project.root.file_name().unwrap_or_default().to_string_lossy();
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
-    let name: String = name.chars().take(40).map(plain).collect();
-    state_home.join("ralph").join(format!("{name}-{}", project_key(&project.root)))
+    project_folder(state_home, &project.root)
 }
 
 impl Record {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::bubblewrap;
-use super::config::{EMPTY, Sandbox, SandboxConfig};
+use super::config::{EMPTY, Sandbox};
 use super::level::Level;
 use super::mount_plan::MountPlan;
 use super::network_attachment::NetworkAttachment;
@@ -27,7 +27,8 @@ const DEVICES: [&str; 9] = [
 impl Sandbox {
     pub(super) fn add_stages(
         &self,
-        (config, temp, groups): (&SandboxConfig, &Path, &super::cgroup::Groups),
+        temp: &Path,
+        groups: &super::cgroup::Groups,
         (mount_plan, line): (&MountPlan, Option<&NetworkAttachment>),
         limits: Limits,
         command: &mut CommandSpec,
@@ -67,7 +68,7 @@ impl Sandbox {
         inside.extend(inner.arguments());
         let all = match self.level {
             Level::Full => {
-                let nothing = config.caches.nothing();
+                let nothing = self.config.caches.nothing();
                 let mut all: Vec<OsString> = vec![self.bwrap.clone().into()];
                 all.extend(bubblewrap::arguments(
                     mount_plan,
@@ -81,7 +82,7 @@ impl Sandbox {
             _ => inside,
         };
         let outer = Outer { groups: groups.doors(), command: all };
-        command.program = config.ralph.clone().into();
+        command.program = self.config.ralph.clone().into();
         command.args = outer.arguments();
         if self.level == Level::Full {
             // The folder of the program need not be there outside.

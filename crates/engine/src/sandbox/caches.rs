@@ -8,8 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::environment::folder;
 use super::registries::without_logins;
-use crate::process::{abandoned, project_key};
+use crate::process::{abandoned, project_folder};
 use crate::project::{is_folder, private_folder, write_privately};
 use crate::untrusted::if_there;
 
@@ -67,8 +68,8 @@ const GO: &[&str] = &["go.mod", "go.work"];
 // One line per cache reads as a table, so rustfmt must not wrap it.
 #[rustfmt::skip]
 const SEEDS: [Seed; 7] = [
-    Seed { manifests: CARGO, source: ("CARGO_HOME", ".cargo"), part: ("registry", &["index", "cache"]), to: "cargo/registry" },
-    Seed { manifests: CARGO, source: ("CARGO_HOME", ".cargo"), part: ("git", &["db"]), to: "cargo/git" },
+    Seed { manifests: CARGO, source: CARGO_HOME, part: ("registry", &["index", "cache"]), to: "cargo/registry" },
+    Seed { manifests: CARGO, source: CARGO_HOME, part: ("git", &["db"]), to: "cargo/git" },
     Seed { manifests: NODE, source: ("npm_config_cache", ".npm"), part: ("", &["_cacache"]), to: "xdg/npm" },
     Seed { manifests: NODE, source: ("YARN_CACHE_FOLDER", ".cache/yarn"), part: ("", &[""]), to: "xdg/yarn" },
     Seed { manifests: PYTHON, source: ("PIP_CACHE_DIR", ".cache/pip"), part: ("", &[""]), to: "xdg/pip" },
@@ -82,9 +83,9 @@ const FOREIGN: [&str; 4] = ["node_modules", "target", "vendor", "venv"];
 const DEEPEST: usize = 3;
 const MOST_FOLDERS: usize = 500;
 
-/// Settings that are copied each time: where packages come from.
-const SETTINGS: [(&str, &str, &str, &str); 2] =
-    [("CARGO_HOME", ".cargo", "config.toml", "cargo"), ("CARGO_HOME", ".cargo", "config", "cargo")];
+/// Settings of cargo that are copied each time: where packages come from.
+const SETTINGS: [&str; 2] = ["config.toml", "config"];
+const CARGO_HOME: (&str, &str) = ("CARGO_HOME", ".cargo");
 
 /// Settings and programs that tools read from these folders.
 const DECIDING: [(&str, &str); 9] = [
@@ -111,10 +112,7 @@ pub struct Caches {
 impl Caches {
     /// Those of the project at `root`, below the user's folder for caches.
     pub fn of(cache_home: &Path, root: &Path) -> Self {
-        let name = root.file_name().unwrap_or_default().to_string_lossy();
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
-        let name: String = name.chars().take(40).map(plain).collect();
-        let folder = cache_home.join("ralph").join(format!("{name}-{}", project_key(root)));
+        let folder = project_folder(cache_home, root);
         Self { sessions: folder.clone(), folder, root: Some(root.to_owned()) }
     }
 
@@ -190,20 +188,14 @@ impl Caches {
         self.sweep();
         self.folders().try_for_each(|folder| private_folder(&folder))?;
         self.take_in();
-        let source = |variable: &str, below: &str| {
-            let set = environment.iter().find(|(name, _)| name == variable);
-            let set = set.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute());
-            set.or_else(|| Some(home?.join(below)))
-        };
+        let source = |(variable, below)| folder(environment, variable, home, below);
         let mut left_out = Vec::new();
-        for (variable, below, file, to) in SETTINGS {
-            let Some(from) = source(variable, below).map(|folder| folder.join(file)) else {
-                continue;
-            };
+        for file in SETTINGS {
+            let Some(from) = source(CARGO_HOME).map(|folder| folder.join(file)) else { continue };
             let Ok(text) = std::fs::read_to_string(&from) else { continue };
             // Replaces the existing file: a session may have left a link, which would lead out.
             let text = without_logins(&text);
-            if let Err(error) = write_privately(&self.folder.join(to).join(file), &text) {
+            if let Err(error) = write_privately(&self.of_name("cargo").join(file), &text) {
                 left_out.push(format!("{} was not copied for sessions: {error}", from.display()));
             }
         }
@@ -214,7 +206,7 @@ impl Caches {
         }
         let open = |seed: &&Seed| !seeded.as_ref().is_some_and(|seeded| seeded.has(seed));
         let open = SEEDS.iter().filter(open).filter_map(|seed| {
-            let from = source(seed.source.0, seed.source.1)?.join(seed.part.0);
+            let from = source(seed.source)?.join(seed.part.0);
             (from.is_dir() && !from.starts_with(&self.folder)).then_some((seed, from))
         });
         let open: Vec<_> = open.collect();

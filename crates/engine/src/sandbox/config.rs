@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::caches::{Caches, TEMPORARY};
+use super::environment::paths;
 use super::guard::Guard;
 use super::home::Home;
 use super::level::Level;
@@ -156,8 +157,7 @@ impl SandboxConfig {
             }
         }
         // What the user calls programs by, wherever that is.
-        let path = self.environment.iter().find(|(name, _)| name == "PATH");
-        for folder in path.iter().flat_map(|(_, path)| std::env::split_paths(path)) {
+        for folder in paths(&self.environment, "PATH") {
             let shared = EMPTY.iter().any(|shared| folder == Path::new(shared));
             let of_home = |path: &Path| emptied.iter().any(|home| path.starts_with(home));
             let listed = of_home(&folder) || folder.canonicalize().is_ok_and(|real| of_home(&real));
@@ -375,7 +375,7 @@ impl Sandbox {
             mount_plan.show(Bind::readable(line.folder()));
             wrapped.line = Some(line);
         }
-        self.set_environment(config, (sandboxed, &wrapped.states), &mut wrapped.command.env);
+        self.set_environment(sandboxed, &wrapped.states, &mut wrapped.command.env);
         match self.level {
             Level::None => {}
             Level::Seatbelt => {
@@ -392,9 +392,8 @@ impl Sandbox {
                 };
                 let groups = super::cgroup::Groups::make(&limits);
                 let line = wrapped.line.as_ref();
-                let temp = self.temp(config, sandboxed);
-                let around = (config, temp.as_path(), &groups);
-                self.add_stages(around, (&mount_plan, line), limits, &mut wrapped.command);
+                let temp = self.temp(sandboxed);
+                self.add_stages(&temp, &groups, (&mount_plan, line), limits, &mut wrapped.command);
                 wrapped._groups = groups;
             }
             #[cfg(not(target_os = "linux"))]
@@ -420,10 +419,11 @@ impl Sandbox {
 
     pub(super) fn set_environment(
         &self,
-        config: &SandboxConfig,
-        (sandboxed, states): (&SandboxedCommand, &[OwnState]),
+        sandboxed: &SandboxedCommand,
+        states: &[OwnState],
         environment: &mut Vec<(OsString, OsString)>,
     ) {
+        let config = &self.config;
         environment.retain(|(name, value)| {
             !LEADS_OUT.iter().any(|out| name == out) || config.admits(value)
         });
@@ -432,7 +432,7 @@ impl Sandbox {
             environment.push((name, value));
         };
         for name in ["TMPDIR", "CLAUDE_CODE_TMPDIR"] {
-            set(name.into(), self.temp(config, sandboxed).into_os_string());
+            set(name.into(), self.temp(sandboxed).into_os_string());
         }
         if sandboxed.kind != ProgramKind::Helper {
             config
@@ -458,11 +458,11 @@ impl Sandbox {
         }
     }
 
-    pub(super) fn temp(&self, config: &SandboxConfig, sandboxed: &SandboxedCommand) -> PathBuf {
+    pub(super) fn temp(&self, sandboxed: &SandboxedCommand) -> PathBuf {
         match self.level {
             Level::Full => PathBuf::from("/tmp"),
             // Sockets of runs are in the one that all share.
-            _ => config.caches_of(sandboxed).of_name(TEMPORARY),
+            _ => self.config.caches_of(sandboxed).of_name(TEMPORARY),
         }
     }
 }
@@ -479,10 +479,11 @@ impl Jail for Sandbox {
             binds: binds.to_vec(),
             ..SandboxedCommand::in_worktree(ProgramKind::Helper, &config.project.root)
         };
-        self.set_environment(config, (&sandboxed, &[]), &mut command.env);
+        self.set_environment(&sandboxed, &[], &mut command.env);
         #[cfg(target_os = "linux")]
         self.add_stages(
-            (config, &self.temp(config, &sandboxed), &super::cgroup::Groups::default()),
+            &self.temp(&sandboxed),
+            &super::cgroup::Groups::default(),
             (&config.mount_plan(&sandboxed, &[], true), None),
             Limits::default(),
             &mut command,

@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::environment::paths;
 use super::mount_plan::{Mount, MountPlan};
 use crate::ports::Bind;
 
@@ -30,9 +31,7 @@ pub(super) struct Top {
 impl Top {
     /// That of this machine. A folder whose programs the `PATH` names is a toolchain of its own.
     pub(super) fn of(environment: &[(OsString, OsString)]) -> Self {
-        let path = environment.iter().find(|(name, _)| name == "PATH");
-        let programs: Vec<PathBuf> =
-            path.map(|(_, list)| std::env::split_paths(list).collect()).unwrap_or_default();
+        let programs = paths(environment, "PATH");
         let top = std::fs::read_dir("/").into_iter().flatten().flatten().map(|entry| entry.path());
         let mut found = Self::default();
         for path in top.chain(OF_OTHERS.map(PathBuf::from)) {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::caches::Caches;
 use super::elsewhere::Top;
+use super::environment::paths;
 use super::mount_plan::{Mount, MountPlan};
 use super::toolchains::Toolchains;
 use super::{aliases, registries, secrets};
@@ -154,9 +155,7 @@ fn with_programs(needs: &HomeNeeds<'_>) -> Vec<(OsString, OsString)> {
     let real = needs.programs.iter().filter_map(|program| program.canonicalize().ok());
     let all = needs.programs.iter().cloned().chain(real);
     let folders = all.filter_map(|program| program.parent().map(Path::to_owned));
-    let known = environment.iter().find(|(name, _)| name == "PATH");
-    let known: Vec<PathBuf> =
-        known.map(|(_, path)| std::env::split_paths(path).collect()).unwrap_or_default();
+    let known = paths(&environment, "PATH");
     if let Ok(joined) = std::env::join_paths(known.into_iter().chain(folders)) {
         environment.retain(|(name, _)| name != "PATH");
         environment.push(("PATH".into(), joined));

@@ -12,6 +12,7 @@
 //! | `home` | the part of the user's home that a sandbox shows at level full |
 //! | `aliases` | other paths to a home |
 //! | `elsewhere` | other folders of users |
+//! | `environment` | looks variables up |
 //! | `toolchains` | compilers and similar tools in the user's home |
 //! | `registries` | package manager settings without logins |
 //! | `dependencies` | packages that the repository names by path |
@@ -46,6 +47,7 @@ mod choose;
 mod config;
 mod dependencies;
 mod elsewhere;
+mod environment;
 mod guard;
 mod home;
 mod hooked;

@@ -9,7 +9,8 @@ use std::sync::{OnceLock, PoisonError};
 use ralph_core::net::{Endpoint, Host, Policy, Rules};
 use tokio::runtime::Runtime;
 
-use super::net::{Getent, Proxy};
+use super::environment::value;
+use super::net::{Getent, Proxy, http};
 use super::sandboxed_command::ProgramKind;
 use super::state::AgentState;
 use crate::process::abandoned;
@@ -55,9 +56,7 @@ impl Network {
 
 fn endpoints(agent: &AgentState, environment: &[(OsString, OsString)]) -> Vec<Endpoint> {
     let (variable, hosts) = agent.endpoint;
-    let set = environment.iter().find(|(name, _)| name == OsStr::new(variable));
-    let set = set.and_then(|(_, value)| value.to_str()).filter(|text| !text.is_empty());
-    match set {
+    match value(environment, variable).and_then(OsStr::to_str).filter(|text| !text.is_empty()) {
         Some(url) => of_url(url).into_iter().collect(),
         None => hosts
             .iter()
@@ -72,12 +71,8 @@ fn of_url(url: &str) -> Option<Endpoint> {
     let usual = if scheme.eq_ignore_ascii_case("http") { 80 } else { 443 };
     let authority = rest.split(['/', '?', '#']).next()?;
     let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
-    let (host, port) = match place.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
-        _ => (place, usual),
-    };
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    Some(Endpoint::new(Host::parse(host).ok()?, port))
+    let (host, port) = http::authority(place, Some(usual)).ok()?;
+    Some(Endpoint::new(host, port))
 }
 
 #[derive(Debug)]

@@ -5,34 +5,11 @@ use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::environment::value;
 use super::registries;
 
-/// Places of logins below a home, and variables that put them elsewhere.
+/// Places of logins below a home and of the machine, and variables that put them elsewhere.
 const PLACES: &str = include_str!("places.txt");
-
-/// Of the machine. An ordinary user may not read them anyway; as root, this is what hides them.
-const OF_MACHINE: [&str; 20] = [
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/ssl/private",
-    "/etc/kubernetes",
-    "/etc/wireguard",
-    "/etc/openvpn",
-    "/etc/NetworkManager/system-connections",
-    "/var/lib/kubelet",
-    "/var/lib/docker",
-    "/var/lib/containerd",
-    "/var/lib/postgresql",
-    "/var/lib/mysql",
-    "/var/spool/cron",
-    "/var/log",
-    "/var/backups",
-    "/lost+found",
-];
 
 /// Folders of a home that a variable puts elsewhere.
 const XDG: [(&str, &str); 4] = [
@@ -48,7 +25,7 @@ pub(super) fn present(
     environment: &[(OsString, OsString)],
     but: &[PathBuf],
 ) -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = OF_MACHINE.iter().map(PathBuf::from).collect();
+    let mut all: Vec<PathBuf> = of_machine().map(PathBuf::from).collect();
     all.extend(host_keys());
     for home in homes {
         all.extend(of_user().map(|name| home.join(name)));
@@ -61,7 +38,7 @@ pub(super) fn present(
     let found = there.filter_map(|path| path.canonicalize().ok());
     // A variable that names a home, or the system, names no login.
     let broad = |path: &Path| path.components().count() < 3 && !path.is_file();
-    let is_of_machine = |path: &PathBuf| OF_MACHINE.iter().any(|known| path == Path::new(known));
+    let is_of_machine = |path: &PathBuf| of_machine().any(|known| path == Path::new(known));
     let around = |path: &PathBuf| homes.iter().any(|home| home.starts_with(path)) || broad(path);
     let found: BTreeSet<PathBuf> = found
         .filter(|path| !but.contains(path) && (!around(path) || is_of_machine(path)))
@@ -71,10 +48,9 @@ pub(super) fn present(
 
 fn moved(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
     let mut all = Vec::new();
-    let value = |wanted: &str| environment.iter().find(|(name, _)| name == wanted);
     for line in PLACES.lines().filter_map(|line| line.strip_prefix('$')) {
         let mut words = line.split(' ');
-        let Some((_, list)) = words.next().and_then(value) else { continue };
+        let Some(list) = words.next().and_then(|name| value(environment, name)) else { continue };
         let names: Vec<&str> = words.collect();
         // Also `FILE:/tmp/ticket`, as Kerberos has it: values that are not paths are left out below.
         for place in std::env::split_paths(list) {
@@ -85,13 +61,17 @@ fn moved(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
         }
     }
     for (variable, folder) in XDG {
-        let Some((_, place)) = value(variable) else { continue };
+        let Some(place) = value(environment, variable) else { continue };
         let inside = of_user().filter_map(|name| name.strip_prefix(folder));
         all.extend(inside.map(|name| Path::new(place).join(name)));
     }
     // A disabled setting often names `/dev/null`.
     all.retain(|path| path.is_absolute() && !path.starts_with("/dev"));
     all
+}
+
+fn of_machine() -> impl Iterator<Item = &'static str> {
+    PLACES.lines().filter(|line| line.starts_with('/'))
 }
 
 fn of_user() -> impl Iterator<Item = &'static str> {

@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use super::environment::folder;
 use crate::ports::Bind;
 use crate::project::{private_folder, write_privately, write_through};
 use crate::untrusted;
@@ -47,9 +48,7 @@ impl OwnState {
         if what.folder.is_empty() {
             return None;
         }
-        let set = environment.iter().find(|(name, _)| name == what.variable);
-        let set = set.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute());
-        let real = set.or_else(|| Some(home?.join(what.folder)))?;
+        let real = folder(environment, what.variable, home, what.folder)?;
         let own = caches.join("agents").join(what.folder.trim_start_matches('.'));
         Some(Self { what, real, own })
     }

@@ -8,6 +8,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::environment::paths;
 use crate::host::stops_on;
 
 /// Places of version managers and toolchains below a home. They keep no logins.
@@ -153,24 +154,20 @@ impl<'a> Toolchains<'a> {
 
     /// Those that this environment leads to.
     pub(super) fn collect(mut self, environment: &[(OsString, OsString)]) -> Self {
-        let value = |wanted: &str| environment.iter().find(|(name, _)| name == wanted);
-        let listed = |name: &str| -> Vec<PathBuf> {
-            value(name).map(|(_, list)| std::env::split_paths(list).collect()).unwrap_or_default()
-        };
         for home in self.homes {
             for name in USUAL {
                 self.show(&home.join(name));
             }
         }
         for name in FOLDERS.iter().chain(&CERTIFICATES) {
-            for path in listed(name) {
+            for path in paths(environment, name) {
                 self.show(&path);
             }
         }
-        for folder in listed("GOPATH") {
+        for folder in paths(environment, "GOPATH") {
             self.programs(&folder.join("bin"), 0);
         }
-        for folder in listed("PATH") {
+        for folder in paths(environment, "PATH") {
             self.programs(&folder, 0);
         }
         self.gather();

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use super::config::{Sandbox, SandboxConfig};
+use super::environment::value;
 use super::sandboxed_command::{ProgramKind, SandboxedCommand};
 
 /// How many are suggested.
@@ -41,8 +42,7 @@ impl SandboxConfig {
         }
         // The user's home may have another name than its real one.
         let first = emptied.first();
-        let set = self.environment.iter().find(|(name, _)| name == "HOME");
-        if let (Some(home), Some((_, set))) = (first, set) {
+        if let (Some(home), Some(set)) = (first, value(&self.environment, "HOME")) {
             let other = Path::new(set);
             let alike = other.canonicalize().is_ok_and(|real| real == *home) && other != home;
             if alike {

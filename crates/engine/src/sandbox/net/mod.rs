@@ -23,7 +23,7 @@ pub mod bridge;
 mod chunks;
 mod connection;
 mod dial;
-mod http;
+pub(super) mod http;
 mod proxy;
 mod resolver;
 mod socks;
