@@ -1,6 +1,7 @@
 //! Enums that list their variants, with a word for each, and checked texts with a type of their own.
 
 /// Makes an enum whose variants have words, and all that follows from that. A variant without a word has its own name.
+#[macro_export]
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -18,7 +19,7 @@ macro_rules! words {
 
             /// Its word.
             $vis const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => words!(@ $variant $($word)?)),+ }
+                match self { $(Self::$variant => $crate::words!(@ $variant $($word)?)),+ }
             }
         }
 
@@ -73,4 +74,4 @@ macro_rules! checked_text {
 /// A word that this version does not know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a word of this version")]
-pub struct UnknownWord(pub(crate) String);
+pub struct UnknownWord(pub String);

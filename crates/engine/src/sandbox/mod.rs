@@ -13,7 +13,7 @@
 //! | `aliases` | other paths to a home |
 //! | `elsewhere` | other folders of users |
 //! | `environment` | looks variables up |
-//! | `toolchains` | compilers and similar tools in the user's home |
+//! | `toolchains` | compilers and similar tools in the user's home; `toolchains.txt` lists their places |
 //! | `registries` | package manager settings without logins |
 //! | `dependencies` | packages that the repository names by path |
 //! | `unseen` | hidden paths that a gate looked for |

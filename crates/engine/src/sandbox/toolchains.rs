@@ -11,89 +11,8 @@ use std::path::{Path, PathBuf};
 use super::environment::paths;
 use crate::host::stops_on;
 
-/// Places of version managers and toolchains below a home. They keep no logins.
-const USUAL: [&str; 22] = [
-    ".rustup",
-    ".cargo/env",
-    ".nvm",
-    ".pyenv",
-    ".rbenv",
-    ".nodenv",
-    ".goenv",
-    ".jenv",
-    ".asdf",
-    ".volta",
-    ".deno",
-    ".bun",
-    ".sdkman",
-    ".ghcup",
-    ".elan",
-    ".juliaup",
-    ".swiftly",
-    ".jdks",
-    ".local/share/mise",
-    ".local/share/fnm",
-    ".local/share/uv/python",
-    ".local/share/uv/tools",
-];
-
-/// Variables that name a folder of a toolchain, or a list of such.
-const FOLDERS: [&str; 37] = [
-    "ANDROID_HOME",
-    "ANDROID_NDK_HOME",
-    "ANDROID_SDK_ROOT",
-    "ASDF_DATA_DIR",
-    "ASDF_DIR",
-    "BUN_INSTALL",
-    "CONDA_PREFIX",
-    "DENO_INSTALL",
-    "DOTNET_ROOT",
-    "FLUTTER_ROOT",
-    "GEM_HOME",
-    "GOROOT",
-    "GRADLE_HOME",
-    "JAVA_HOME",
-    "JDK_HOME",
-    "KOTLIN_HOME",
-    "LD_LIBRARY_PATH",
-    "LLVM_HOME",
-    "M2_HOME",
-    "MAVEN_HOME",
-    "MISE_DATA_DIR",
-    "NODE_PATH",
-    "NVM_DIR",
-    "PIPX_HOME",
-    "PKG_CONFIG_PATH",
-    "PLAYWRIGHT_BROWSERS_PATH",
-    "PNPM_HOME",
-    "POETRY_HOME",
-    "PYENV_ROOT",
-    "PYTHONPATH",
-    "RBENV_ROOT",
-    "RUSTUP_HOME",
-    "SCALA_HOME",
-    "SDKMAN_DIR",
-    "UV_PYTHON_INSTALL_DIR",
-    "VIRTUAL_ENV",
-    "VOLTA_HOME",
-];
-
-/// Variables that name certificates whose issuers are trusted. There is no secret in them.
-const CERTIFICATES: [&str; 13] = [
-    "AWS_CA_BUNDLE",
-    "CARGO_HTTP_CAINFO",
-    "CURL_CA_BUNDLE",
-    "DENO_CERT",
-    "GIT_SSL_CAINFO",
-    "GIT_SSL_CAPATH",
-    "NIX_SSL_CERT_FILE",
-    "NODE_EXTRA_CA_CERTS",
-    "PIP_CERT",
-    "REQUESTS_CA_BUNDLE",
-    "SSL_CERT_DIR",
-    "SSL_CERT_FILE",
-    "npm_config_cafile",
-];
+/// Places of toolchains below a home, and variables that name others.
+const PLACES: &str = include_str!("toolchains.txt");
 
 /// Folders of programs: the installation that they belong to is next to them.
 const OF_PROGRAMS: [&str; 5] = ["bin", "sbin", "shims", "condabin", ".bin"];
@@ -155,11 +74,11 @@ impl<'a> Toolchains<'a> {
     /// Those that this environment leads to.
     pub(super) fn collect(mut self, environment: &[(OsString, OsString)]) -> Self {
         for home in self.homes {
-            for name in USUAL {
+            for name in usual() {
                 self.show(&home.join(name));
             }
         }
-        for name in FOLDERS.iter().chain(&CERTIFICATES) {
+        for name in PLACES.lines().filter_map(|line| line.strip_prefix('$')) {
             for path in paths(environment, name) {
                 self.show(&path);
             }
@@ -319,10 +238,15 @@ impl<'a> Toolchains<'a> {
     }
 }
 
+/// The usual places below a home.
+fn usual() -> impl Iterator<Item = &'static str> {
+    PLACES.lines().filter_map(|line| line.strip_prefix("~/"))
+}
+
 fn is_installation(prefix: Option<&Path>) -> bool {
     let Some(prefix) = prefix else { return false };
     let named = prefix.file_name().is_some_and(|name| NAMES.iter().any(|known| name == *known));
-    let usual = USUAL.iter().any(|place| prefix.ends_with(place));
+    let usual = usual().any(|place| prefix.ends_with(place));
     let python = || {
         let inside = std::fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten();
         inside.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("python3"))

@@ -145,7 +145,10 @@ fn body_of(text: &[u8], version: &str) -> Result<Body, Malformed> {
 
 /// `host:port`; an IPv6 address has brackets. No user name: it is not needed here, and programs do not agree
 /// where it ends.
-pub(in crate::sandbox) fn authority(text: &str, usual: Option<u16>) -> Result<(Host, u16), Malformed> {
+pub(in crate::sandbox) fn authority(
+    text: &str,
+    usual: Option<u16>,
+) -> Result<(Host, u16), Malformed> {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => {
             let is_plain = port.bytes().all(|byte| byte.is_ascii_digit());
