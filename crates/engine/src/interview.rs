@@ -26,7 +26,6 @@ pub struct Interview {
 pub struct InterviewQuestion {
     pub text: String,
     /// What the user said; `None` while it is open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
 }
 

@@ -14,7 +14,7 @@ mod sessions;
 
 use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -83,9 +83,7 @@ impl Trust {
     pub fn update<T>(&self, act: impl FnOnce(&mut Ledger) -> T) -> io::Result<T> {
         let Some(folder) = &self.folder else { return Ok(act(&mut self.empty())) };
         private_folder(folder)?;
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true).mode(0o600);
-        let lock = untrusted::open_own(&folder.join(LOCK), &mut options)?;
+        let lock = untrusted::open_lock(&folder.join(LOCK))?;
         lock.lock()?;
         let before = self.read()?;
         let mut ledger = before.clone();

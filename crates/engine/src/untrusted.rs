@@ -29,7 +29,7 @@ use crate::git::Git;
 use crate::kept::is_state;
 use crate::project::Project;
 
-pub(crate) use own::{BESIDE, refuse_irregular};
+pub(crate) use own::{BESIDE, open_lock, refuse_irregular};
 pub use own::{open_own, other_owner, read_own, refuse_foreign_state};
 pub use remembered::Remembered;
 pub use unlinked::{Unlinked, read_unlinked, refuse_links};

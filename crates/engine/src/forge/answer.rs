@@ -221,11 +221,16 @@ fn head(text: &str) -> Option<(u16, Headers, &str)> {
     Some((status, headers, &text[at..]))
 }
 
-/// Text from others, shortened for use in a sentence.
+/// Text from others, for use in a sentence.
 pub(super) fn short(text: &str) -> String {
-    let shown = without_credentials(&printable_line(text.trim()));
+    shortened(text.trim(), 300)
+}
+
+/// The same with at most so many characters.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    let shown = without_credentials(&printable_line(text));
     let shown = shown.trim_end_matches('.');
-    match shown.char_indices().nth(300) {
+    match shown.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &shown[..end]),
         None => shown.to_owned(),
     }

@@ -24,6 +24,7 @@ mod server;
 mod transport;
 mod transport_report;
 
+pub(crate) use answer::shortened;
 pub use remote_forge::{ForgeContext, RemoteForge, Retry};
 pub(crate) use transport::{paused, quoted as curl_value};
 pub use transport_report::TransportReport;

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
-use ralph_core::forge::{is_protected, without_credentials};
-use ralph_core::text::printable_line;
+use ralph_core::forge::is_protected;
 use ralph_core::time::duration;
 use tokio::sync::watch;
 
 use super::pre_push::{PrePush, RunHook, Update};
+use crate::forge::shortened;
 use crate::git::pinned::check_leads;
 use crate::git::{Git, GitError, GitResult};
 use crate::process::{Captured, Stop, capture};
@@ -293,12 +293,7 @@ fn push_error(stderr: &str) -> String {
 }
 
 fn short(text: &str) -> String {
-    let shown = without_credentials(&printable_line(text));
-    let shown = shown.trim_end_matches('.');
-    match shown.char_indices().nth(500) {
-        Some((end, _)) => format!("{}…", &shown[..end]),
-        None => shown.to_owned(),
-    }
+    shortened(text, 500)
 }
 
 fn not_started(end: &ProcessEnd) -> GitError {

@@ -24,7 +24,6 @@ pub struct PublishRecord {
     /// What it is for; may be empty.
     #[serde(default)]
     pub goal: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
     #[serde(default)]
     pub review: ReviewRecord,
@@ -32,13 +31,11 @@ pub struct PublishRecord {
 
 /// The work that failed checks and comments of a pull request led to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ReviewRecord {
-    #[serde(default)]
     pub number: u64,
-    #[serde(default)]
     pub rounds: u32,
     /// What became work in them.
-    #[serde(default)]
     pub seen: Vec<String>,
 }
 

@@ -68,9 +68,7 @@ impl WorktreeLock {
         untrusted::refuse_foreign_state(folder)
             .map_err(|(path, source)| LockError::Io { path, source })?;
         private_folder(folder).map_err(failed)?;
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let mut file = untrusted::open_own(&path, &mut options).map_err(failed)?;
+        let mut file = untrusted::open_lock(&path).map_err(failed)?;
         let waited = Stopwatch::start();
         loop {
             match file.try_lock() {
@@ -192,10 +190,8 @@ impl RunLogs {
 
     /// Every run with a folder, oldest first.
     pub fn all(logs: &Path) -> io::Result<Vec<Self>> {
-        let entries = match std::fs::read_dir(logs) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
-            Err(error) => return Err(error),
+        let Some(entries) = untrusted::if_there(std::fs::read_dir(logs))? else {
+            return Ok(vec![]);
         };
         let mut found: Vec<Self> = entries
             .filter_map(|entry| {
@@ -222,10 +218,7 @@ impl RunLogs {
                 break;
             }
             std::fs::remove_dir_all(&run.folder)?;
-            match std::fs::remove_file(&run.readable) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+            untrusted::if_there(std::fs::remove_file(&run.readable))?;
             left -= 1;
             total = total.saturating_sub(*size);
             removed += 1;

@@ -30,10 +30,8 @@ pub struct StateFile {
     pub mode: String,
     pub started_at: Timestamp,
     /// When its last iteration ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_iteration_at: Option<Timestamp>,
     /// Its limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
     /// Sessions that it started, without those that count for nothing.
     #[serde(default)]
@@ -41,10 +39,8 @@ pub struct StateFile {
     pub error_count: u32,
     /// Errors in a row.
     pub consecutive_errors: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// The last accepted commit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_commit: Option<String>,
     /// Iterations in a row without a change.
     pub idle_iterations: u32,
@@ -54,7 +50,6 @@ pub struct StateFile {
     /// When that process started, in the system's own count.
     pub pid_started: u64,
     /// Where it listens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_socket: Option<PathBuf>,
     /// It ended as a run does; `false` for one that continues at the next start.
     #[serde(default)]
@@ -78,28 +73,22 @@ pub struct Request {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub preset: String,
     /// The plan file, from the top of the worktree.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
     /// Only the tasks of this feature.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub feature: Option<String>,
     /// Only this task.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
     /// Only this branch of the plan.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// It is about branches.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub branches: bool,
     /// What to plan, in the user's words.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub idea: Option<String>,
     /// Identifies the repository, to tell it from another one at the same path.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub repository: String,
     /// The call over several branches that the run belongs to.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<RunId>,
     /// The settings that its flags gave, written as for `--set`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -280,14 +269,8 @@ fn first_line(text: &str) -> String {
 
 /// Reads a file; `None` when there is none.
 pub fn read(path: &Path) -> io::Result<Option<StateFile>> {
-    match untrusted::read_own(path, untrusted::SMALL) {
-        Ok(bytes) => {
-            let text = String::from_utf8(bytes).map_err(io::Error::other)?;
-            toml::from_str(&text).map(Some).map_err(io::Error::other)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    let found = untrusted::if_there(untrusted::read_own(path, untrusted::SMALL))?;
+    found.map(|bytes| toml::from_slice(&bytes).map_err(io::Error::other)).transpose()
 }
 
 impl StateFile {

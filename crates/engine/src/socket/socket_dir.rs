@@ -3,7 +3,7 @@
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -54,14 +54,14 @@ impl SocketDir {
         let root = root(runtime, shared)?;
         let error = |path: &Path, source| SocketDirError::Io { path: path.to_owned(), source };
         // Held until the new folder is locked: otherwise another process could take it for a dead one.
-        let all = lock_file(&root.join(LOCK)).map_err(|source| error(&root, source))?;
+        let all = untrusted::open_lock(&root.join(LOCK)).map_err(|source| error(&root, source))?;
         all.lock().map_err(|source| error(&root, source))?;
         remove_dead(&root);
         loop {
             let folder = root.join(ids.hex());
             match DirBuilder::new().mode(0o700).create(&folder) {
                 Ok(()) => {
-                    let held = lock_file(&folder.join(LOCK))
+                    let held = untrusted::open_lock(&folder.join(LOCK))
                         .and_then(|file| file.lock().map(|()| file))
                         .map_err(|source| error(&folder, source))?;
                     return Ok(Self { folder, has_bin: AtomicBool::new(false), _held: held });
@@ -86,10 +86,6 @@ impl SocketDir {
         if self.has_bin.load(Ordering::Relaxed) {
             return Ok(folder);
         }
-        let unless_there = |made: io::Result<()>| match made {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            made => made,
-        };
         unless_there(DirBuilder::new().mode(0o700).create(&folder))?;
         unless_there(std::os::unix::fs::symlink(ralph, folder.join("ralph")))?;
         self.has_bin.store(true, Ordering::Relaxed);
@@ -98,6 +94,14 @@ impl SocketDir {
 
     pub fn session(&self, number: u32) -> PathBuf {
         self.folder.join(format!("s{number}"))
+    }
+}
+
+/// Making something that is there already is fine.
+fn unless_there(made: io::Result<()>) -> io::Result<()> {
+    match made {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
     }
 }
 
@@ -131,11 +135,7 @@ fn root(runtime: Option<&Path>, shared: &Path) -> Result<PathBuf, SocketDirError
 /// Creates a folder that only this user can enter, or checks that the existing one is.
 fn private(path: &Path, uid: u32) -> Result<(), SocketDirError> {
     let io = |source| SocketDirError::Io { path: path.to_owned(), source };
-    match DirBuilder::new().mode(0o700).create(path) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(io(error)),
-    }
+    unless_there(DirBuilder::new().mode(0o700).create(path)).map_err(io)?;
     let found = path.symlink_metadata().map_err(io)?;
     let bits = found.mode() & 0o777;
     let why = if found.file_type().is_symlink() {
@@ -150,11 +150,6 @@ fn private(path: &Path, uid: u32) -> Result<(), SocketDirError> {
         return Ok(());
     };
     Err(SocketDirError::NotOurs { path: path.to_owned(), why })
-}
-
-fn lock_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    untrusted::open_own(path, options.create(true).truncate(false).write(true).mode(0o600))
 }
 
 fn remove_dead(root: &Path) {

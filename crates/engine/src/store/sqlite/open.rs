@@ -103,9 +103,7 @@ const LEFT: &[u8] = b"0";
 
 impl Guard {
     fn enter(path: &Path) -> io::Result<(Self, bool)> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = crate::untrusted::open_own(path, &mut options)?;
+        let file = crate::untrusted::open_lock(path)?;
         let cut_off = match file.try_lock() {
             Ok(()) => {
                 let mut mark = [0];
