@@ -36,8 +36,7 @@ pub(crate) fn fuzz(bytes: &[u8]) {
     let Some(at) = Address::of("https://h.org/ada/engine.git") else { return };
     for kind in ForgeKind::ALL {
         let route = Route { kind, target: at.clone(), source: at.clone(), ids: None };
-        let about =
-            answer::About::of(&route, &transport::Transport::None(String::new()), "b", "main");
+        let about = answer::About::of(&route, &transport::Transport::Gh("gh".into()), "b", "main");
         match answer::Answer::read(bytes).map(|answer| answer.good(&about)) {
             Some(Err(error)) => {
                 assert!(error.to_string().len() < 2_000, "a refusal is a sentence");

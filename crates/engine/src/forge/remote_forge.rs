@@ -14,7 +14,7 @@ use ralph_core::text::printable_line;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::answer::{About, short};
+use super::answer::{About, Reply, short};
 use super::manual;
 use super::server::Server;
 use super::transport::{Request, Transport, program};
@@ -68,39 +68,30 @@ pub struct RemoteForge {
     pr_remote: String,
 }
 
-#[derive(Debug)]
-pub(super) enum Destination {
-    Known(Box<Route>, Transport),
-    /// On a server that ralph can only push to.
-    Plain(Address),
+/// Where requests about a branch go.
+enum Destination<'a> {
+    Known(Box<Errand<'a>>),
+    /// The server cannot be asked, and why. Of one that ralph can only push to no route is known.
+    Unasked {
+        address: Address,
+        route: Option<Route>,
+        why: String,
+    },
 }
 
-struct Errand<'a> {
+/// Requests about a branch that go to a server.
+pub(super) struct Errand<'a> {
     place: &'a ForgeContext,
-    transport: &'a Transport,
-    route: &'a Route,
-    about: About<'a>,
+    pub(super) transport: Transport,
+    pub(super) route: Route,
+    branch: &'a str,
+    base: &'a str,
 }
 
 impl RemoteForge {
     /// Branches are pushed to `push_remote`, and their pull requests are on `pr_remote`.
     pub const fn new(place: ForgeContext, push_remote: String, pr_remote: String) -> Self {
         Self { place, push_remote, pr_remote }
-    }
-
-    fn errand<'a>(
-        &'a self,
-        route: &'a Route,
-        transport: &'a Transport,
-        branch: &'a str,
-        base: &'a str,
-    ) -> Errand<'a> {
-        Errand {
-            place: &self.place,
-            transport,
-            route,
-            about: About::of(route, transport, branch, base),
-        }
     }
 
     /// The repository of a remote, after the user's git URL rewrites.
@@ -161,41 +152,47 @@ impl RemoteForge {
         }
     }
 
-    /// The same, where the server can be asked at all.
-    pub(super) fn reached(&self) -> Result<(Box<Route>, Transport), ForgeError> {
-        let unreached = |address: &Address, message| ForgeError::Network {
-            host: address.host.clone(),
-            message,
-        };
-        match self.destination()? {
-            Destination::Plain(address) => Err(unreached(&address, manual::unknown(&address))),
-            Destination::Known(route, Transport::None(why)) => Err(unreached(&route.target, why)),
-            Destination::Known(route, transport) => Ok((route, transport)),
+    /// The same, where the server can be asked at all, about no branch.
+    pub(super) fn reached(&self) -> Result<Box<Errand<'_>>, ForgeError> {
+        match self.destination("", "")? {
+            Destination::Known(errand) => Ok(errand),
+            Destination::Unasked { address, why, .. } => {
+                Err(ForgeError::Network { host: address.host, message: why })
+            }
         }
     }
 
-    pub(super) fn destination(&self) -> Result<Destination, ForgeError> {
+    fn destination<'a>(
+        &'a self,
+        branch: &'a str,
+        base: &'a str,
+    ) -> Result<Destination<'a>, ForgeError> {
         let (source, target) = self.addresses()?;
         let Some((kind, transport)) = Transport::to(&target, &self.place)? else {
-            return Ok(Destination::Plain(target));
+            let why = manual::unknown(&target);
+            return Ok(Destination::Unasked { address: target, route: None, why });
         };
         if kind != ForgeKind::GitLab && !(target.is_flat() && source.is_flat()) {
             let url = format!("{}/{target}", target.host);
             return Err(ForgeError::NoAddress { remote: self.pr_remote.clone(), url });
         }
-        let mut route = Route { kind, target, source, ids: None };
-        let is_asked = kind == ForgeKind::GitLab && route.is_fork();
-        if is_asked && !matches!(transport, Transport::None(_)) {
-            let about = About::of(&route, &transport, "", "");
+        let route = Route { kind, target, source, ids: None };
+        let transport = match transport {
+            Ok(transport) => transport,
+            Err(why) => {
+                let address = route.target.clone();
+                return Ok(Destination::Unasked { address, route: Some(route), why });
+            }
+        };
+        let mut errand = Errand { place: &self.place, transport, route, branch, base };
+        if kind == ForgeKind::GitLab && errand.route.is_fork() {
             let id = |address: &Address| {
-                let request = Request::get(route.repository(address));
-                let found = transport.ask(&request, &about, &self.place)?.body["id"].as_u64();
-                found.ok_or_else(|| about.odd("it has no id"))
+                let found = errand.ask("GET", errand.route.repository(address), None)?;
+                found["id"].as_u64().ok_or_else(|| errand.about().odd("it has no id"))
             };
-            let ids = (id(&route.source)?, id(&route.target)?);
-            route.ids = Some(ids);
+            errand.route.ids = Some((id(&errand.route.source)?, id(&errand.route.target)?));
         }
-        Ok(Destination::Known(Box::new(route), transport))
+        Ok(Destination::Known(Box::new(errand)))
     }
 }
 
@@ -210,28 +207,24 @@ fn local(what: &str, message: &str) -> ForgeError {
 impl RemoteForge {
     /// The pull requests of a branch in any state. Changes nothing.
     pub fn survey(&self, branch: &str) -> Result<Survey, ForgeError> {
-        let (route, transport) = match self.destination()? {
-            Destination::Known(_, Transport::None(why)) => return Ok(Survey::Unasked { why }),
-            Destination::Known(route, transport) => (route, transport),
-            Destination::Plain(address) => {
-                return Ok(Survey::Unasked { why: manual::unknown(&address) });
-            }
+        let errand = match self.destination(branch, "")? {
+            Destination::Known(errand) => errand,
+            Destination::Unasked { why, .. } => return Ok(Survey::Unasked { why }),
         };
-        let pulls = self.errand(&route, &transport, branch, "").list()?;
-        let head_refs = pulls.iter().map(|pull| route.head_ref(pull.number)).collect();
+        let pulls = errand.list()?;
+        let head_refs = pulls.iter().map(|pull| errand.route.head_ref(pull.number)).collect();
         Ok(Survey::Asked { pulls, head_refs })
     }
 
     /// Ensures that the branch, which is already pushed, has one open pull request with this text.
     /// Opens one, or updates one that ralph opened; text from users stays. Calling it twice changes nothing.
     pub fn publish(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError> {
-        let by_hand = |why, route| manual::pushed(why, route, wanted).map(Published::Manually);
-        let (route, transport) = match self.destination()? {
-            Destination::Known(route, Transport::None(why)) => return by_hand(why, Some(&*route)),
-            Destination::Known(route, transport) => (route, transport),
-            Destination::Plain(address) => return by_hand(manual::unknown(&address), None),
+        let errand = match self.destination(&wanted.words.branch, wanted.base)? {
+            Destination::Known(errand) => errand,
+            Destination::Unasked { route, why, .. } => {
+                return manual::pushed(why, route.as_ref(), wanted).map(Published::Manually);
+            }
         };
-        let errand = self.errand(&route, &transport, &wanted.words.branch, wanted.base);
         if let Some(pull) = errand.find()? {
             return errand.update(wanted, &pull);
         }
@@ -254,25 +247,27 @@ impl RemoteForge {
         commit: &str,
         with_comments: bool,
     ) -> Result<(Pull, Feedback), ForgeError> {
-        let (route, transport) = self.reached()?;
-        let errand = self.errand(&route, &transport, "", "");
-        let pull = errand.read(&errand.ask("GET", route.one(number), None)?)?;
-        let mut sources = route.checks(commit);
+        let errand = self.reached()?;
+        let pull = errand.read(&errand.ask("GET", errand.route.one(number), None)?)?;
+        let mut sources = errand.route.checks(commit);
         if with_comments {
-            sources.extend(route.comments(number));
+            sources.extend(errand.route.comments(number));
         }
         Ok((pull, errand.feedback_from(sources)?))
     }
 
     /// The log of a check, by the resource that [`Self::feedback`] named.
     pub fn log(&self, resource: &str) -> Result<String, ForgeError> {
-        let (route, transport) = self.reached()?;
-        let about = About::of(&route, &transport, "", "");
-        transport.log(&Request::get(resource.to_owned()), &about, &self.place)
+        let errand = self.reached()?;
+        errand.transport.log(&Request::get(resource.to_owned()), &errand.about(), &self.place)
     }
 }
 
 impl Errand<'_> {
+    fn about(&self) -> About<'_> {
+        About::of(&self.route, &self.transport, self.branch, self.base)
+    }
+
     fn ask(
         &self,
         method: &'static str,
@@ -280,7 +275,11 @@ impl Errand<'_> {
         body: Option<Value>,
     ) -> Result<Value, ForgeError> {
         let request = Request { method, path, body };
-        Ok(self.transport.ask(&request, &self.about, self.place)?.body)
+        Ok(self.transport.ask(&request, &self.about(), self.place)?.body)
+    }
+
+    pub(super) fn get(&self, path: String) -> Result<Reply, ForgeError> {
+        self.transport.ask(&Request::get(path), &self.about(), self.place)
     }
 
     /// The pull requests of the branch, in any state, from the repository that we push to. A server that does
@@ -288,10 +287,9 @@ impl Errand<'_> {
     fn list(&self) -> Result<Vec<Pull>, ForgeError> {
         let mut pulls = vec![];
         for page in 1..=self.route.kind.row().lists {
-            let request = Request::get(self.route.list(self.about.branch, page));
-            let reply = self.transport.ask(&request, &self.about, self.place)?;
+            let reply = self.get(self.route.list(self.branch, page))?;
             let Value::Array(found) = reply.body else {
-                return Err(self.about.odd("it is not a list"));
+                return Err(self.about().odd("it is not a list"));
             };
             let is_last = found.is_empty() || !reply.has_more;
             for value in &found {
@@ -301,7 +299,7 @@ impl Errand<'_> {
                 break;
             }
         }
-        pulls.retain(|pull| pull.is_ours && pull.branch == self.about.branch);
+        pulls.retain(|pull| pull.is_ours && pull.branch == self.branch);
         Ok(pulls)
     }
 
@@ -313,8 +311,8 @@ impl Errand<'_> {
             let Some(source) = left.pop_front() else { break };
             for page in 1..=PAGES {
                 let path = if page == 1 { source.path.clone() } else { source.page(page) };
-                let reply = self.transport.ask(&Request::get(path), &self.about, self.place)?;
-                for message in source.read(self.route, &reply.body) {
+                let reply = self.get(path)?;
+                for message in source.read(&self.route, &reply.body) {
                     match message {
                         ForgeEntry::Check(check) => feedback.checks.push(check),
                         ForgeEntry::Comment(comment) => feedback.comments.push(comment),
@@ -333,13 +331,12 @@ impl Errand<'_> {
     fn find(&self) -> Result<Option<Pull>, ForgeError> {
         let open = |pull: &Pull| pull.state == PullState::Open;
         let mut pulls: Vec<Pull> = self.list()?.into_iter().filter(open).collect();
-        pulls.sort_by_key(|pull| (pull.base != self.about.base, pull.number));
+        pulls.sort_by_key(|pull| (pull.base != self.base, pull.number));
         Ok(pulls.into_iter().next())
     }
 
     fn create(&self, wanted: &PullRequest<'_>) -> Result<Published, ForgeError> {
-        let About { branch, base, .. } = self.about;
-        let words = wanted.words;
+        let (words, Self { branch, base, .. }) = (wanted.words, self);
         let (path, body) = self.route.create(&words.title(), &words.body(), branch, base);
         let made = self.ask("POST", path, Some(body))?;
         Ok(Published::Created(link(&self.read(&made)?)))
@@ -357,7 +354,7 @@ impl Errand<'_> {
     }
 
     fn read(&self, value: &Value) -> Result<Pull, ForgeError> {
-        self.route.read(value).map_err(|missing| self.about.odd(&missing))
+        self.route.read(value).map_err(|missing| self.about().odd(&missing))
     }
 }
 

@@ -31,7 +31,6 @@ const LONGEST: u64 = 32 << 20;
 pub(super) enum Transport {
     Gh(PathBuf),
     Api { curl: PathBuf, server: Server, token: Token, variable: String },
-    None(String),
 }
 
 #[derive(Debug)]
@@ -49,12 +48,12 @@ impl Request {
 }
 
 impl Transport {
-    /// The first transport that works for the server of an address, and the kind of the server; `None` if that
-    /// is unknown.
+    /// The kind of the server of an address, `None` if that is unknown, and the first transport that works for
+    /// it, or why there is none.
     pub(super) fn to(
         address: &Address,
         place: &ForgeContext,
-    ) -> Result<Option<(ForgeKind, Self)>, ForgeError> {
+    ) -> Result<Option<(ForgeKind, Result<Self, String>)>, ForgeError> {
         let server = Server::of(&address.host, &place.hosts, &place.environment)?;
         let mut why = vec![];
         if server.as_ref().is_none_or(|server| server.kind == ForgeKind::GitHub)
@@ -63,7 +62,7 @@ impl Transport {
             match program(&place.environment, "gh") {
                 None => why.push("`gh` is not installed".to_owned()),
                 Some(gh) => match logged_in(&gh, address, place)? {
-                    None => return Ok(Some((ForgeKind::GitHub, Self::Gh(gh)))),
+                    None => return Ok(Some((ForgeKind::GitHub, Ok(Self::Gh(gh))))),
                     Some(no) => why.push(no),
                 },
             }
@@ -73,7 +72,9 @@ impl Transport {
         let found = server.token(&place.environment).map(|(name, token)| (name.to_owned(), token));
         let curl = program(&place.environment, "curl");
         let transport = match (found, curl) {
-            (Some((variable, token)), Some(curl)) => Self::Api { curl, server, token, variable },
+            (Some((variable, token)), Some(curl)) => {
+                Ok(Self::Api { curl, server, token, variable })
+            }
             (found, _) => {
                 why.push(match (found, server.variables.first()) {
                     (Some(_), _) => "`curl` is not installed".to_owned(),
@@ -82,7 +83,7 @@ impl Transport {
                         format!("no token is set for {}: see publish.hosts", address.host)
                     }
                 });
-                Self::None(why.join(", and "))
+                Err(why.join(", and "))
             }
         };
         Ok(Some((kind, transport)))
@@ -92,7 +93,6 @@ impl Transport {
         match self {
             Self::Gh(_) => "gh".to_owned(),
             Self::Api { variable, .. } => format!("the API with {variable}"),
-            Self::None(_) => "nothing".to_owned(),
         }
     }
 
@@ -100,7 +100,7 @@ impl Transport {
     pub(super) fn remedy(&self, host: &str) -> String {
         match self {
             Self::Api { variable, .. } => format!("create a new one and set {variable}"),
-            _ => format!("`gh auth login --hostname {host}`"),
+            Self::Gh(_) => format!("`gh auth login --hostname {host}`"),
         }
     }
 
@@ -150,14 +150,12 @@ impl Transport {
         place: &ForgeContext,
         read: impl FnOnce(Answer) -> Result<T, ForgeError>,
     ) -> Result<T, ForgeError> {
-        let host = &about.address.host;
         match self {
             Self::Gh(gh) => meaning(&gh_call(gh, about, request, place), about, place, read),
             Self::Api { curl, server, token, .. } => {
                 let done = curl_call(curl, server, token, request, place)?;
                 meaning(&done, about, place, read).map_err(|error| hidden(error, token))
             }
-            Self::None(why) => Err(network(host, why)),
         }
     }
 }

@@ -3,10 +3,9 @@
 
 use ralph_core::forge::{Address, ForgeKind};
 
-use super::answer::About;
 use super::remote_forge::{ForgeContext, RemoteForge};
 use super::server::Server;
-use super::transport::{Request, program};
+use super::transport::program;
 use crate::ports::ForgeError;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,10 +49,8 @@ impl RemoteForge {
 
     /// Asks the server for the repository, by the transport of pull requests. Says by which.
     pub fn reach(&self) -> Result<String, ForgeError> {
-        let (route, transport) = self.reached()?;
-        let about = About::of(&route, &transport, "", "");
-        let request = Request::get(route.list("", 1));
-        transport.ask(&request, &about, &self.place)?;
-        Ok(transport.name())
+        let errand = self.reached()?;
+        errand.get(errand.route.list("", 1))?;
+        Ok(errand.transport.name())
     }
 }
