@@ -167,26 +167,34 @@ impl Template {
         variables: &Variables,
         parts: Parts,
     ) -> Result<Prompt, TemplateError> {
-        let values = values(variables, &parts);
-        let core = self.compiled(|template| rendered(&template, values))?;
-        let placed = Placed { signals: true, skills: true, learning: true, task: true };
-        Ok(parts.prompt(&printable(&core), placed))
+        self.rendered(variables, parts, |_| true)
     }
 
     /// Writes the prompt: the rendered template as the instructions, and behind it those parts that
     /// the template does not place itself.
     pub fn render(&self, variables: &Variables, parts: Parts) -> Result<Prompt, TemplateError> {
-        let values = values(variables, &parts);
-        let (core, placed) = self.compiled(|template| {
-            let used = template.undeclared_variables(false);
-            let placed = Placed {
-                signals: used.contains("signals"),
-                skills: used.contains("skills"),
-                learning: used.contains("learning"),
-                task: used.contains("task"),
-            };
-            Ok((rendered(&template, values)?, placed))
+        let used = self.compiled(|template| Ok(template.undeclared_variables(false)))?;
+        self.rendered(variables, parts, |name| used.contains(name))
+    }
+
+    /// Renders within the limits; `is_placed` says which parts are not to be added.
+    fn rendered(
+        &self,
+        variables: &Variables,
+        parts: Parts,
+        is_placed: impl Fn(&str) -> bool,
+    ) -> Result<Prompt, TemplateError> {
+        let core = self.compiled(|template| {
+            let mut page = limits::Page::default();
+            template.render_captured_to(Value::from(values(variables, &parts)), &mut page)?;
+            Ok(page.text())
         })?;
+        let placed = Placed {
+            signals: is_placed("signals"),
+            skills: is_placed("skills"),
+            learning: is_placed("learning"),
+            task: is_placed("task"),
+        };
         Ok(parts.prompt(&printable(&core), placed))
     }
 
@@ -210,16 +218,6 @@ impl Template {
             TemplateError::Fault(Box::new(TemplateFault::new(shown, text, &error)))
         })
     }
-}
-
-/// What a template writes, within its limits.
-fn rendered(
-    template: &minijinja::Template<'_, '_>,
-    values: BTreeMap<&'static str, Value>,
-) -> Result<String, minijinja::Error> {
-    let mut page = limits::Page::default();
-    template.render_captured_to(Value::from(values), &mut page)?;
-    Ok(page.text())
 }
 
 fn values(given: &Variables, parts: &Parts) -> BTreeMap<&'static str, Value> {

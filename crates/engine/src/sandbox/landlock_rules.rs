@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, RestrictionStatus,
-    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
 /// The wanted version; an older kernel enforces what it knows.
@@ -15,23 +15,20 @@ const BEST: ABI = ABI::V6;
 /// Restricts this process: it writes only in these places, and does not read hidden files. It cannot signal
 /// processes or reach abstract sockets outside.
 pub(super) fn apply(writable: &[PathBuf], shown: &[PathBuf], hidden: &[PathBuf]) -> io::Result<()> {
-    let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("Landlock: {error}"));
-    let ruleset = Ruleset::default()
+    let failed = |error: RulesetError| io::Error::other(format!("Landlock: {error}"));
+    let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(BEST))
         .and_then(|ruleset| ruleset.scope(Scope::from_all(BEST)))
         .and_then(Ruleset::create)
-        .map_err(|error| failed(&error))?;
-    let mut ruleset = ruleset;
+        .map_err(failed)?;
     for path in readable(hidden, shown) {
         ruleset = allow(ruleset, &path, AccessFs::from_read(BEST))?;
     }
     for path in writable {
         ruleset = allow(ruleset, path, AccessFs::from_all(BEST))?;
     }
-    let RestrictionStatus { ruleset, .. } =
-        ruleset.restrict_self().map_err(|error| failed(&error))?;
-    match ruleset {
+    match ruleset.restrict_self().map_err(failed)?.ruleset {
         RulesetStatus::NotEnforced => Err(io::Error::other("this system has no Landlock")),
         _ => Ok(()),
     }

@@ -132,18 +132,30 @@ pub(super) fn apply(is_root: bool) -> io::Result<()> {
     } else {
         return Err(io::Error::other("ralph has no system call filter for this processor"));
     };
-    let failed = |error: &dyn std::fmt::Display| io::Error::other(format!("seccomp: {error}"));
     for (rules, answer) in [(refused(is_root)?, REFUSED), (unknown(), UNKNOWN)] {
         let filter =
             SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(answer), arch)
-                .map_err(|error| failed(&error))?;
-        let program: BpfProgram = filter.try_into().map_err(|error| failed(&error))?;
-        seccompiler::apply_filter(&program).map_err(|error| failed(&error))?;
+                .map_err(failed)?;
+        let program: BpfProgram = filter.try_into().map_err(failed)?;
+        seccompiler::apply_filter(&program).map_err(failed)?;
     }
     if cfg!(target_arch = "x86_64") {
-        seccompiler::apply_filter(&other_interface()).map_err(|error| failed(&error))?;
+        seccompiler::apply_filter(&other_interface()).map_err(failed)?;
     }
     Ok(())
+}
+
+fn failed(error: impl std::fmt::Display) -> io::Error {
+    io::Error::other(format!("seccomp: {error}"))
+}
+
+/// The 32 bits of an argument that count, compared with a value.
+fn when(argument: u8, op: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, value).map_err(failed)
+}
+
+fn rule(conditions: Vec<SeccompCondition>) -> io::Result<SeccompRule> {
+    SeccompRule::new(conditions).map_err(failed)
 }
 
 /// Unknown is every call by the numbers of x32: a second set of numbers for the same calls.
@@ -162,42 +174,30 @@ fn other_interface() -> [sock_filter; 4] {
 fn refused(is_root: bool) -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         NEVER.iter().map(|call| (*call, vec![])).collect();
-    let failed = |error: seccompiler::BackendError| io::Error::other(format!("seccomp: {error}"));
-    let rule = |argument, length, op, value| {
-        SeccompCondition::new(argument, length, op, value)
-            .and_then(|condition| SeccompRule::new(vec![condition]))
-            .map_err(failed)
-    };
     // One condition for each kind: a mask of all would only fit all at once.
     for call in [libc::SYS_clone, libc::SYS_unshare] {
-        let kinds = NEW_NAMESPACES.map(|kind| kind as u64);
-        let kinds =
-            kinds.map(|bit| rule(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(bit), bit));
+        let kinds = NEW_NAMESPACES.map(|kind| {
+            let (length, bit) = (SeccompCmpArgLen::Qword, kind as u64);
+            let has = SeccompCondition::new(0, length, SeccompCmpOp::MaskedEq(bit), bit);
+            rule(vec![has.map_err(failed)?])
+        });
         rules.insert(call, kinds.into_iter().collect::<io::Result<_>>()?);
     }
     // Puts letters into the input of a terminal, and of the console.
     #[allow(clippy::unnecessary_cast, reason = "the type differs by C library")]
     let letters = [libc::TIOCSTI, libc::TIOCLINUX]
-        .map(|request| rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, request as u64));
+        .map(|request| rule(vec![when(1, SeccompCmpOp::Eq, request as u64)?]));
     rules.insert(libc::SYS_ioctl, letters.into_iter().collect::<io::Result<_>>()?);
-    let other = FAMILIES.map(|family| {
-        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family as u64)
-            .map_err(failed)
-    });
+    let other = FAMILIES.map(|family| when(0, SeccompCmpOp::Ne, family as u64));
     let other = other.into_iter().collect::<io::Result<Vec<_>>>()?;
-    rules.insert(libc::SYS_socket, vec![SeccompRule::new(other).map_err(failed)?]);
+    rules.insert(libc::SYS_socket, vec![rule(other)?]);
     rules.extend(modes(is_root)?);
     Ok(rules)
 }
 
 /// No file gets a mode by which it runs with the rights of its owner.
 fn modes(is_root: bool) -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
-    let failed = |error: seccompiler::BackendError| io::Error::other(format!("seccomp: {error}"));
-    let has = |argument: u8, bit: u64| {
-        let op = SeccompCmpOp::MaskedEq(bit);
-        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, bit).map_err(failed)
-    };
-    let rule = |conditions| SeccompRule::new(conditions).map_err(failed);
+    let has = |argument: u8, bit: u64| when(argument, SeccompCmpOp::MaskedEq(bit), bit);
     let changes = if is_root { &SET_ID[..] } else { &SET_ID[..1] };
     let mut rules = BTreeMap::new();
     for (calls, bits) in [(CHANGES_MODE, changes), (MAKES_FILE, &SET_ID[..])] {

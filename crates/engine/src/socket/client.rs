@@ -36,7 +36,12 @@ pub fn call(socket: &Path, call: &Call) -> Result<Reply, ClientError> {
 
 pub fn control(socket: &Path, control: &Control) -> Result<(), ClientError> {
     let line = ControlLine { control: Some(control.clone()), ..line() };
-    accepted(answer(send(socket, &line)?, socket)?)
+    match answer(send(socket, &line)?, socket)? {
+        ControlReply { ok: true, .. } => Ok(()),
+        ControlReply { error, .. } => {
+            Err(ClientError::Refused(error.unwrap_or_else(|| "the run refused it".to_owned())))
+        }
+    }
 }
 
 /// Follows the events of a running loop: one line of JSON each, from this number on, until the run ends.
@@ -52,15 +57,6 @@ pub fn feed(
 
 fn line() -> ControlLine {
     ControlLine { v: VERSION, ..ControlLine::default() }
-}
-
-fn accepted(reply: ControlReply) -> Result<(), ClientError> {
-    match reply {
-        ControlReply { ok: true, .. } => Ok(()),
-        ControlReply { error, .. } => {
-            Err(ClientError::Refused(error.unwrap_or_else(|| "the run refused it".to_owned())))
-        }
-    }
 }
 
 fn broken(socket: &Path) -> impl Fn(io::Error) -> ClientError + Copy {

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 
 use super::protocol::{ControlLine, ControlReply, PATIENCE, VERSION, other_version};
-use super::server::{Connection, NoLine, Server, serve};
+use super::server::{Connection, NoLine, Server, request, serve};
 use super::{SocketDir, SocketError};
 use crate::feed::Feed;
 
@@ -61,13 +61,9 @@ async fn answer(
     controls: mpsc::Sender<Control>,
     feed: Feed,
 ) {
-    let line = line.map_err(|error| error.to_string()).and_then(|line| {
-        serde_json::from_slice::<ControlLine>(&line)
-            .map_err(|error| format!("not a request: {error}"))
-    });
-    let reply = match line {
+    let reply = match request(line) {
         Err(why) => ControlReply::refused(why),
-        Ok(line) if line.v != VERSION => ControlReply::refused(other_version(line.v)),
+        Ok(ControlLine { v, .. }) if v != VERSION => ControlReply::refused(other_version(v)),
         Ok(ControlLine { control: Some(control), feed: None, .. }) => {
             pass_on(control, &controls).await
         }

@@ -28,11 +28,17 @@ pub use protocol::{Call, Reply};
 pub use session::{Adds, Closed, Requests, SessionIdentity, SessionRequestHandler, SessionSocket};
 pub use socket_dir::{SocketDir, SocketDirError};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 #[error("{} cannot be created: {source}", path.display())]
 pub struct SocketError {
     pub path: PathBuf,
     pub source: std::io::Error,
+}
+
+impl SocketError {
+    fn at(path: &Path) -> impl Fn(std::io::Error) -> Self {
+        |source| Self { path: path.to_owned(), source }
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
@@ -30,6 +31,12 @@ pub(super) enum NoLine {
     /// The caller has disconnected.
     #[error("the caller is gone")]
     Gone,
+}
+
+/// The request in a line, or why there is none.
+pub(super) fn request<T: DeserializeOwned>(line: Result<Vec<u8>, NoLine>) -> Result<T, String> {
+    let line = line.map_err(|error| error.to_string())?;
+    serde_json::from_slice(&line).map_err(|error| format!("not a request: {error}"))
 }
 
 /// Both halves of a connection, after its request was read.
@@ -78,11 +85,10 @@ where
     F: Fn(Result<Vec<u8>, NoLine>, Connection) -> R + Clone + Send + 'static,
     R: Future<Output = ()> + Send + 'static,
 {
-    let listener =
-        UnixListener::bind(path).map_err(|source| SocketError { path: path.to_owned(), source })?;
+    let listener = UnixListener::bind(path).map_err(SocketError::at(path))?;
     // No other user may enter its folder either; but its mode says so, too.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
-        .map_err(|source| SocketError { path: path.to_owned(), source })?;
+        .map_err(SocketError::at(path))?;
     let (stop, stopped) = oneshot::channel();
     Ok(Server { task: tokio::spawn(accept(listener, handle, stopped)), stop: Some(stop) })
 }

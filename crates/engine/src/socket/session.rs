@@ -15,7 +15,7 @@ use ralph_core::{AgentId, FeatureName, TaskId};
 use tokio::sync::Notify;
 
 use super::protocol::{Call, Reply, VERSION, other_version};
-use super::server::{Connection, NoLine, Server, serve};
+use super::server::{Connection, NoLine, Server, request, serve};
 use super::{SocketDir, SocketError};
 use crate::quota::{NOTES, NOTES_TEXT};
 
@@ -224,13 +224,9 @@ impl SessionSocket {
         ralph: &Path,
     ) -> Result<Self, SocketError> {
         let folder = place.session(number);
-        DirBuilder::new()
-            .mode(0o700)
-            .create(&folder)
-            .map_err(|source| SocketError { path: folder.clone(), source })?;
+        DirBuilder::new().mode(0o700).create(&folder).map_err(SocketError::at(&folder))?;
         let script = folder.join("task");
-        write_script(&script, ralph)
-            .map_err(|source| SocketError { path: script.clone(), source })?;
+        write_script(&script, ralph).map_err(SocketError::at(&script))?;
         let path = folder.join("socket");
         let identity = Arc::new(identity);
         let handler = (Arc::clone(&identity), handler);
@@ -292,10 +288,7 @@ async fn answer(
     identity: Arc<SessionIdentity>,
     handler: Arc<dyn SessionRequestHandler>,
 ) {
-    let call = line.map_err(|error| error.to_string()).and_then(|line| {
-        serde_json::from_slice::<Call>(&line).map_err(|error| format!("not a request: {error}"))
-    });
-    let reply = match call {
+    let reply = match request::<Call>(line) {
         Ok(call) if call.v != VERSION => Reply::failed(other_version(call.v)),
         Ok(call) => tokio::task::spawn_blocking(move || handler.answer(&identity, &call))
             .await

@@ -267,7 +267,7 @@ impl Table for MemoryTable {
         Ok(self.views().into_iter().enumerate().collect())
     }
 
-    fn select(&mut self, filter: &Filter) -> Result<Vec<Task>> {
+    fn list(&mut self, filter: &Filter) -> Result<Vec<Task>> {
         let mut tasks = self.views();
         tasks.retain(|task| {
             let open = task.neighbors.open_blockers;

@@ -109,7 +109,7 @@ pub(crate) trait Table: Records {
     fn size(&mut self) -> Result<usize>;
     /// Every task there is, deleted ones too, in the order of creation.
     fn everything(&mut self) -> Result<Vec<(Self::Key, Task)>>;
-    fn select(&mut self, filter: &Filter) -> Result<Vec<Task>>;
+    fn list(&mut self, filter: &Filter) -> Result<Vec<Task>>;
     fn ready(&mut self, scope: &Scope, limit: usize) -> Result<Vec<Task>>;
     /// The first task that could be claimed.
     fn first_claimable(&mut self, scope: &Scope, now: Timestamp) -> Result<Option<Self::Key>>;

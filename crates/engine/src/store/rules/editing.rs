@@ -215,7 +215,7 @@ impl<T: Table> Change<'_, T> {
                 }
                 tasks
             }
-            DeleteWhich::Matching(filter) => self.table.select(&filter)?,
+            DeleteWhich::Matching(filter) => self.table.list(&filter)?,
         };
         self.delete_tasks(tasks)
     }
@@ -239,14 +239,7 @@ impl<T: Table> Change<'_, T> {
             keys.push(key);
         }
         for (key, task) in keys.iter().zip(&tasks) {
-            self.table.set_state(
-                *key,
-                task.status,
-                &State::moved(task, Status::Deleted),
-                self.now,
-            )?;
-            self.withdraw_questions(*key)?;
-            self.log(*key, LogKind::Deleted, "")?;
+            self.remove(*key, task, "")?;
         }
         for (key, task) in keys.iter().zip(&tasks) {
             if task.parent.is_some() {
@@ -254,6 +247,13 @@ impl<T: Table> Change<'_, T> {
             }
         }
         Ok(tasks.into_iter().map(|task| task.id).collect())
+    }
+
+    /// Deletes one task, without its parents.
+    pub(super) fn remove(&mut self, key: T::Key, task: &Task, why: &str) -> Result<()> {
+        self.table.set_state(key, task.status, &State::moved(task, Status::Deleted), self.now)?;
+        self.withdraw_questions(key)?;
+        self.log(key, LogKind::Deleted, why)
     }
 }
 

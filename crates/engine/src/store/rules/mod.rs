@@ -142,7 +142,26 @@ macro_rules! changes {
     )*};
 }
 
+/// The calls that a table answers as it is.
+macro_rules! looks {
+    ($($call:ident($($value:ident: $type:ty),*) -> $result:ty;)*) => {$(
+        fn $call(&mut self, $($value: $type),*) -> Result<$result> {
+            self.0.$call($($value),*)
+        }
+    )*};
+}
+
 impl<T: Table> Store for RuleStore<T> {
+    looks! {
+        list(filter: &Filter) -> Vec<Task>;
+        ready(scope: &Scope, limit: usize) -> Vec<Task>;
+        counts(scope: &Scope) -> Counts;
+        ids() -> Vec<TaskId>;
+        features() -> Vec<Feature>;
+        agents() -> Vec<AgentRecord>;
+        verify() -> ();
+    }
+
     changes! {
         Process add(id: TaskId, task: NewTask) -> ();
         Process update(id: &TaskId, patch: TaskPatch) -> ();
@@ -196,18 +215,10 @@ impl<T: Table> Store for RuleStore<T> {
         self.0.load(key)
     }
 
-    fn list(&mut self, filter: &Filter) -> Result<Vec<Task>> {
-        self.0.select(filter)
-    }
-
     fn dependents(&mut self, id: &TaskId) -> Result<Vec<Task>> {
         let key = self.known(id)?;
         let keys = self.0.dependents(key)?;
         keys.into_iter().map(|key| self.0.load(key)).collect()
-    }
-
-    fn ready(&mut self, scope: &Scope, limit: usize) -> Result<Vec<Task>> {
-        self.0.ready(scope, limit)
     }
 
     fn peek(&mut self, scope: &Scope, limit: usize, now: Timestamp) -> Result<Peek> {
@@ -219,14 +230,6 @@ impl<T: Table> Store for RuleStore<T> {
             claimable.truncate(limit);
         }
         Ok(Peek { claimable, claimed: self.0.held(scope, now)? })
-    }
-
-    fn counts(&mut self, scope: &Scope) -> Result<Counts> {
-        self.0.counts(scope)
-    }
-
-    fn ids(&mut self) -> Result<Vec<TaskId>> {
-        self.0.ids()
     }
 
     fn claim(&mut self, request: &ClaimRequest, now: Timestamp) -> Result<Claimed> {
@@ -293,10 +296,6 @@ impl<T: Table> Store for RuleStore<T> {
         })
     }
 
-    fn features(&mut self) -> Result<Vec<Feature>> {
-        self.0.features()
-    }
-
     fn register_agent(
         &mut self,
         id: &AgentId,
@@ -304,14 +303,6 @@ impl<T: Table> Store for RuleStore<T> {
         now: Timestamp,
     ) -> Result<()> {
         self.transaction(Durability::Process, |table| table.put_agent(id, liveness, now))
-    }
-
-    fn agents(&mut self) -> Result<Vec<AgentRecord>> {
-        self.0.agents()
-    }
-
-    fn verify(&mut self) -> Result<()> {
-        self.0.verify()
     }
 }
 

@@ -67,7 +67,7 @@ impl<T: Table> Change<'_, T> {
             return Err(Refusal::UnknownFeature { name: name.clone() }.into());
         };
         let filter = Filter { feature: Some(name.clone()), ..Filter::default() };
-        let mut tasks = self.table.select(&filter)?;
+        let mut tasks = self.table.list(&filter)?;
         tasks.retain(|task| task.status != Status::Done);
         if !confirmed && !tasks.is_empty() {
             let unfinished = tasks.len() as u64;

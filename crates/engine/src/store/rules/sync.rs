@@ -418,10 +418,7 @@ impl<T: Table> Change<'_, T> {
             of_specs.filter(|(_, id)| !in_plan.contains_key(id)).map(|found| found.0).collect();
         for key in &gone {
             let task = self.table.load(*key)?;
-            let to = State::moved(&task, Status::Deleted);
-            self.table.set_state(*key, task.status, &to, self.now)?;
-            self.withdraw_questions(*key)?;
-            self.log(*key, LogKind::Deleted, "no longer in the plan")?;
+            self.remove(*key, &task, "no longer in the plan")?;
             families.extend(self.table.parent(*key)?);
         }
         Ok(gone.len())

@@ -356,7 +356,7 @@ impl Table for SqliteTable {
         self.rows(&text, [], |row| Ok((row.get(0)?, rows::task(row)?)))
     }
 
-    fn select(&mut self, filter: &Filter) -> Result<Vec<Task>> {
+    fn list(&mut self, filter: &Filter) -> Result<Vec<Task>> {
         let mut wanted = Vec::new();
         for status in &filter.statuses {
             wanted.push(match status {
