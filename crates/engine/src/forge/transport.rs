@@ -18,7 +18,7 @@ use super::server::{Server, Token, token_variables};
 use crate::agents::set;
 use crate::host::host;
 use crate::ports::ForgeError;
-use crate::process::{Captured, CommandSpec, Stop, capture};
+use crate::process::{Captured, CommandSpec, Stop, capture, runtime};
 
 /// Variables by which `gh` would print other things than its answer, or use another repository.
 const TALKATIVE: [&str; 6] =
@@ -184,9 +184,7 @@ fn again<T>(
 
 /// Waits. `true` unless it was asked to stop.
 pub(crate) fn paused(pause: Duration, mut stop: watch::Receiver<Stop>) -> bool {
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-        return false;
-    };
+    let Ok(runtime) = runtime() else { return false };
     runtime.block_on(async {
         let reported = async {
             // Nothing can signal stop any more.

@@ -13,7 +13,7 @@ use super::command::{GateLocation, Judging, Ran};
 use super::{GateRules, GateSpec, setup_gate};
 use crate::ports::{Checkout, GitError, RunBase, Vcs};
 use crate::probe::wait_for_stop_signal;
-use crate::process::{Mark, Stop, Watch};
+use crate::process::{Mark, Stop, Watch, runtime};
 use crate::project::Project;
 use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand};
 
@@ -56,8 +56,7 @@ impl GateTrial {
         let checkout = self.checkout()?;
         let worktree = GateLocation::of(&self.project.worktree);
         let place = &checkout.as_ref().map_or(worktree, GateLocation::in_checkout);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime
+        let runtime = runtime()
             .map_err(|source| GitError::File { path: self.project.worktree.clone(), source })?;
         let prepares = checkout.as_ref().and_then(|_| setup_gate(&self.rules, gate.timeout));
         let prepared = match prepares {

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::lane::Lane;
 use super::{Channel, ChannelContext};
-use crate::process::Stop;
+use crate::process::{Stop, runtime};
 
 /// How long deliveries may continue after the run.
 const AFTER: Duration = Duration::from_secs(4);
@@ -55,8 +55,7 @@ impl Notifier {
 
 /// Runs all queues in parallel: one that hangs delays no other.
 fn deliver(lanes: Vec<Arc<Lane>>, place: ChannelContext, stop: &watch::Receiver<Stop>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let Ok(runtime) = runtime else { return };
+    let Ok(runtime) = runtime() else { return };
     let place = Arc::new(place);
     runtime.block_on(async {
         let mut all = JoinSet::new();

@@ -19,6 +19,11 @@ pub(crate) struct Captured {
     pub(crate) stderr: String,
 }
 
+/// A runtime for one thing that this thread waits for.
+pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
 /// Runs a program and waits for it. Not for threads of an async runtime: it blocks. Nothing that it
 /// started is left when this returns.
 pub(crate) fn capture(
@@ -26,8 +31,7 @@ pub(crate) fn capture(
     limit: Duration,
     stop: watch::Receiver<Stop>,
 ) -> Captured {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = match runtime {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => {
             let end = ProcessEnd::NotStarted { error: error.to_string() };

@@ -33,7 +33,7 @@ mod procfs;
 mod spec;
 mod supervisor;
 
-pub(crate) use capture::{Captured, capture, captured};
+pub(crate) use capture::{Captured, capture, captured, runtime};
 pub use editor::edit;
 pub use files::room_for_files;
 pub use leftovers::{count_leftovers, end_leftovers};

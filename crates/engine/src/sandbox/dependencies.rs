@@ -11,37 +11,29 @@ use std::path::{Component, Path, PathBuf};
 use crate::git::Git;
 use crate::untrusted::{SMALL, read_named};
 
-/// Files that name other packages.
-const MANIFESTS: [&str; 13] = [
-    "Cargo.toml",
-    "package.json",
-    "pnpm-workspace.yaml",
-    "go.mod",
-    "go.work",
-    "pyproject.toml",
-    "requirements.txt",
-    "setup.cfg",
-    "Pipfile",
-    "Gemfile",
-    "composer.json",
-    "pubspec.yaml",
-    "mix.exs",
+/// Manifests: whether the file names other packages, and whether it makes its folder a package.
+const MANIFESTS: [(&str, bool, bool); 15] = [
+    ("Cargo.toml", true, true),
+    ("package.json", true, true),
+    ("pnpm-workspace.yaml", true, false),
+    ("go.mod", true, true),
+    ("go.work", true, false),
+    ("pyproject.toml", true, true),
+    ("requirements.txt", true, false),
+    ("setup.py", false, true),
+    ("setup.cfg", true, true),
+    ("Pipfile", true, false),
+    ("Gemfile", true, true),
+    ("composer.json", true, true),
+    ("pubspec.yaml", true, true),
+    ("mix.exs", true, true),
+    ("build.gradle", false, true),
 ];
 
-/// Files that make a folder a package.
-const OF_PACKAGE: [&str; 11] = [
-    "Cargo.toml",
-    "package.json",
-    "go.mod",
-    "pyproject.toml",
-    "setup.py",
-    "setup.cfg",
-    "Gemfile",
-    "composer.json",
-    "pubspec.yaml",
-    "mix.exs",
-    "build.gradle",
-];
+/// The manifests that name other packages.
+fn naming() -> impl Iterator<Item = &'static str> {
+    MANIFESTS.iter().filter(|(_, names, _)| *names).map(|(name, ..)| *name)
+}
 
 /// How many of them there are at most, and how far they are followed.
 const MOST: usize = 64;
@@ -78,7 +70,7 @@ impl PathDependencies<'_> {
 
     /// What the manifests of a package name. They are the user's: no session can write them.
     fn follow(&mut self, package: &Path) {
-        for name in MANIFESTS {
+        for name in naming() {
             let path = package.join(name);
             let is_small = |found: std::fs::Metadata| found.is_file() && found.len() <= LONGEST;
             if !path.metadata().is_ok_and(is_small) {
@@ -97,7 +89,8 @@ impl PathDependencies<'_> {
         let is_dotted =
             matches!(first, Component::Normal(name) if name.to_string_lossy().starts_with('.'));
         let around = self.root.starts_with(real) || self.homes.iter().any(|h| h.starts_with(real));
-        let is_package = OF_PACKAGE.iter().any(|name| real.join(name).is_file());
+        let is_package =
+            MANIFESTS.iter().any(|(name, _, makes)| *makes && real.join(name).is_file());
         let is_archive = real.is_file() && is_archive(real);
         if is_dotted || around || real.starts_with(self.root) || !(is_package || is_archive) {
             return None;
@@ -135,8 +128,7 @@ fn committed_lines(worktree: &Path) -> Vec<(PathBuf, String)> {
         "HEAD",
         "--",
     ];
-    let patterns: Vec<String> =
-        MANIFESTS.iter().map(|name| format!(":(top,glob)**/{name}")).collect();
+    let patterns: Vec<String> = naming().map(|name| format!(":(top,glob)**/{name}")).collect();
     call.extend(patterns.iter().map(String::as_str));
     // Without a commit, or without a match, it fails, and there is nothing.
     let Ok(printed) = Git::plumbing(worktree, &call).run() else { return vec![] };

@@ -99,10 +99,11 @@ impl MemoryTable {
         (0..self.now.rows.len()).map(|key| self.view(key)).collect()
     }
 
-    fn best(&self, scope: &Scope, keep: impl Fn(&Task) -> bool) -> Vec<Task> {
+    fn best(&self, scope: &Scope, limit: usize, keep: impl Fn(&Task) -> bool) -> Vec<Task> {
         let mut tasks = self.views();
         tasks.retain(|task| within(scope, task) && keep(task));
         tasks.sort_by_key(|task| (task.priority, task.order));
+        tasks.truncate(limit);
         tasks
     }
 }
@@ -289,9 +290,7 @@ impl Table for MemoryTable {
     }
 
     fn ready(&mut self, scope: &Scope, limit: usize) -> Result<Vec<Task>> {
-        let mut tasks = self.best(scope, Task::is_ready);
-        tasks.truncate(limit);
-        Ok(tasks)
+        Ok(self.best(scope, limit, Task::is_ready))
     }
 
     fn first_claimable(&mut self, scope: &Scope, now: Timestamp) -> Result<Option<usize>> {
@@ -302,16 +301,15 @@ impl Table for MemoryTable {
     }
 
     fn expired(&mut self, scope: &Scope, now: Timestamp, limit: usize) -> Result<Vec<Task>> {
-        let mut tasks = self.best(scope, |task| {
+        Ok(self.best(scope, limit, |task| {
             task.claim.as_ref().is_some_and(|claim| claim.is_expired(now))
                 && task.neighbors == NeighborCounts::default()
-        });
-        tasks.truncate(limit);
-        Ok(tasks)
+        }))
     }
 
     fn held(&mut self, scope: &Scope, now: Timestamp) -> Result<Vec<Task>> {
-        Ok(self.best(scope, |task| task.claim.as_ref().is_some_and(|c| !c.is_expired(now))))
+        let holds = |task: &Task| task.claim.as_ref().is_some_and(|c| !c.is_expired(now));
+        Ok(self.best(scope, usize::MAX, holds))
     }
 
     fn counts(&mut self, scope: &Scope) -> Result<Counts> {

@@ -15,6 +15,7 @@ use tokio::time::{sleep, timeout};
 
 use super::connection::Incoming;
 use super::http;
+use crate::process::runtime;
 
 /// Connections at once. Those beyond wait in the system.
 const CONNECTIONS: usize = 320;
@@ -97,8 +98,7 @@ impl Bridge {
 
     /// Serves until the process ends; it returns only with an error. It blocks: give it a thread.
     pub fn serve(self, socket: &Path) -> io::Result<()> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(async {
+        runtime()?.block_on(async {
             let mount_plan = Arc::new(Semaphore::new(CONNECTIONS));
             let socket: Arc<Path> = socket.into();
             let mut doors = JoinSet::new();
