@@ -14,7 +14,7 @@ use ralph_engine::clock;
 use ralph_engine::entropy::Ids;
 use ralph_engine::ports::{Store, StoreError};
 use ralph_engine::project::Project;
-use ralph_engine::store::{MemoryStore, SqliteStore, sqlite};
+use ralph_engine::store::{SqliteStore, sqlite};
 use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
 use ralph_engine::worktrees::Worktrees;
@@ -290,7 +290,7 @@ impl<'a> Context<'a> {
         self.report_waiting();
         Ok(match SqliteStore::open_existing(&path)? {
             Some(store) => Box::new(store),
-            None => Box::new(MemoryStore::new()),
+            None => Box::new(SqliteStore::empty()?),
         })
     }
 

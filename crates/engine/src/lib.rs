@@ -5,7 +5,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`ports`] | the traits at the seams, with their contracts |
-//! | [`store`] | SQLite and in-memory implementations of [`ports::Store`] |
+//! | [`store`] | the rules of [`ports::Store`] over a table, and the table in SQLite |
 //! | [`host`] | finds the programs that run outside the sandbox |
 //! | [`process`] | starts, supervises and ends other programs |
 //! | [`project`] | finds files on the user's disk: repository, `.ralph/`, `info/exclude` |

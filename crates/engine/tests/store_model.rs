@@ -21,7 +21,8 @@ use ralph_core::{AgentId, FeatureId, FeatureName, Lease, TaskId, Timestamp};
 use ralph_engine::ports::{
     ClaimRequest, DeleteWhich, Filter, Scope, Store, StoreError, SyncMode, SyncReport,
 };
-use ralph_engine::store::{MemoryStore, SqliteStore};
+use ralph_engine::store::SqliteStore;
+use ralph_testkit::memory_store;
 use rules::{Answer, Model};
 
 type Outcome = Result<(), TestCaseError>;
@@ -356,7 +357,7 @@ fn live(start: &[Command], commands: &[Command]) -> Outcome {
     let folder = folder();
     let path = folder.path().join("progress.db");
     let mut stores: [Box<dyn Store>; 2] =
-        [Box::new(MemoryStore::new()), Box::new(SqliteStore::open(&path).unwrap())];
+        [Box::new(memory_store()), Box::new(SqliteStore::open(&path).unwrap())];
     let mut model = Model::default();
     let features = (0..FEATURES).map(Command::AddFeature);
     let commands = features.chain(start.iter().chain(commands).cloned());

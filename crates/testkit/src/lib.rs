@@ -10,6 +10,7 @@ pub mod faults;
 pub mod github;
 pub mod leftovers;
 mod levels;
+mod memory_store;
 pub mod model_server;
 pub mod threats;
 
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+pub use memory_store::{MemoryStore, MemoryTable, memory_store};
 use ralph_engine::clock::Stopwatch;
 
 /// A git repository and a home of its own, and a way to call the binary in it.

@@ -11,18 +11,18 @@ use ralph_core::{AgentId, FeatureId, FeatureName, Lease, Timestamp};
 use super::*;
 use crate::ports::{ClaimRequest, Scope, StoreError};
 use crate::project::Project;
-use crate::store::MemoryStore;
+use crate::store::SqliteStore;
 
 const THREE: RetryLimit = RetryLimit::AtMost(3);
 
 struct Story {
-    store: MemoryStore,
+    store: SqliteStore,
     now: i64,
 }
 
 impl Story {
     fn new() -> Self {
-        Self { store: MemoryStore::new(), now: 0 }
+        Self { store: SqliteStore::empty().unwrap(), now: 0 }
     }
 
     fn now(&mut self) -> Timestamp {

@@ -11,13 +11,13 @@ use ralph_core::{AgentId, TaskId, Timestamp};
 use super::*;
 use crate::entropy::Ids;
 use crate::ports::{Filter, Store};
-use crate::store::{MemoryStore, SqliteStore};
+use crate::store::SqliteStore;
 
 /// A plan in a folder of its own, and its store.
 struct World {
     folder: tempfile::TempDir,
     plan: PlanFile,
-    store: MemoryStore,
+    store: SqliteStore,
     ids: Ids,
     by: Actor,
 }
@@ -27,7 +27,8 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let plan = PlanFile::new(folder.path(), Path::new("plan.md"), PlanKind::Checklist);
         let by = Actor::User(AgentId::new("plan").unwrap());
-        let world = Self { folder, plan, store: MemoryStore::new(), ids: Ids::new(Some(1)), by };
+        let world =
+            Self { folder, plan, store: SqliteStore::empty().unwrap(), ids: Ids::new(Some(1)), by };
         world.write(text);
         world
     }

@@ -1,10 +1,9 @@
 //! Stores. What a store decides is written once, in `rules`, over a small `Table` of
-//! look-ups and writes; SQLite and the in-memory store differ only in their tables.
+//! look-ups and writes. SQLite is one such table; the tests have another, in memory.
 
-mod memory;
 mod rules;
 pub mod sqlite;
-mod table;
+pub mod table;
 
-pub use memory::MemoryStore;
+pub use rules::RuleStore;
 pub use sqlite::SqliteStore;

@@ -16,7 +16,7 @@ use crate::ports::{Filter, Result, Scope};
 
 /// How much a write must survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Durability {
+pub enum Durability {
     /// A crash of the process: claims and logs.
     Process,
     /// A power cut too: outcomes, imports, answers.
@@ -25,18 +25,18 @@ pub(crate) enum Durability {
 
 /// The part of a task that changes with its status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct State {
-    pub(crate) status: Status,
-    pub(crate) claim: Option<Claim>,
-    pub(crate) retry_count: u32,
-    pub(crate) reason: Option<String>,
-    pub(crate) result: Option<String>,
-    pub(crate) done_at: Option<Timestamp>,
+pub struct State {
+    pub status: Status,
+    pub claim: Option<Claim>,
+    pub retry_count: u32,
+    pub reason: Option<String>,
+    pub result: Option<String>,
+    pub done_at: Option<Timestamp>,
 }
 
 impl State {
     /// The task's state with another status and without a claim.
-    pub(crate) fn moved(task: &Task, status: Status) -> Self {
+    pub fn moved(task: &Task, status: Status) -> Self {
         Self {
             status,
             claim: None,
@@ -49,7 +49,7 @@ impl State {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Attempts<K> {
+pub enum Attempts<K> {
     Of(K),
     /// Those that did not end before this.
     Since(Timestamp),
@@ -57,7 +57,7 @@ pub(crate) enum Attempts<K> {
 
 /// Look-ups and writes. Writes happen between `begin` and `commit`; the neighbors of a task (open
 /// blockers, children, failed ancestors) follow each write by themselves.
-pub(crate) trait Table: Records {
+pub trait Table: Records {
     /// As [`crate::ports::Store::heed`].
     fn heed(&mut self, _stop: Option<Arc<AtomicBool>>) {}
 
@@ -128,7 +128,7 @@ pub(crate) trait Table: Records {
 }
 
 /// What is kept beside the tasks: plain writes and reads, which touch no counter.
-pub(crate) trait Records: Send {
+pub trait Records: Send {
     /// A row of a task, faster than by its id.
     type Key: Copy + Ord + Hash + Send;
 

@@ -14,14 +14,15 @@ use ralph_engine::ports::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Result, Scope, Store, StoreError, SyncMode,
     SyncReport,
 };
-use ralph_engine::store::{MemoryStore, SqliteStore};
+use ralph_engine::store::SqliteStore;
+use ralph_testkit::memory_store;
 
 /// What a suite does with a store.
 pub(crate) type Case = fn(&mut dyn Store);
 
 /// Runs a case on a store in memory.
 pub(crate) fn in_memory(case: Case) {
-    let mut store = MemoryStore::new();
+    let mut store = memory_store();
     case(&mut store);
     store.verify().unwrap();
 }

@@ -35,9 +35,8 @@ struct Change<'a, T> {
     now: Timestamp,
 }
 
-#[expect(private_bounds, reason = "only this crate makes tables")]
 impl<T: Table> RuleStore<T> {
-    pub(super) fn over(table: T) -> Self {
+    pub fn over(table: T) -> Self {
         Self(table)
     }
 

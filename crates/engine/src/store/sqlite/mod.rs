@@ -32,6 +32,11 @@ impl SqliteStore {
         Ok(open::reader(path)?.map(|opened| Self::over(SqliteTable::new(path, opened))))
     }
 
+    /// A store of its own in memory, with nothing in it.
+    pub fn empty() -> Result<Self> {
+        Ok(Self::over(SqliteTable::new(Path::new(":memory:"), open::empty()?)))
+    }
+
     /// Opens the store for a look that must not take long: it waits for no other process, and a store of an older
     /// version, which would have to be migrated, counts as none.
     pub fn glance(path: &Path) -> Result<Option<Self>> {

@@ -204,6 +204,15 @@ pub(super) fn glance(path: &Path) -> Result<Option<Opened>> {
     Ok(existing(path)?.filter(|(_, version)| *version == VERSION).map(|(opened, _)| opened))
 }
 
+/// Makes one in memory.
+pub(super) fn empty() -> Result<Opened> {
+    let path = Path::new(":memory:");
+    let connection = connect(path)?;
+    let made = connection.execute_batch(&MIGRATIONS.concat());
+    made.map_err(|error| named(path, Duration::ZERO, &error))?;
+    Ok(Opened { connection, guard: None })
+}
+
 fn connect(path: &Path) -> Result<Connection> {
     let fail = |error: rusqlite::Error| named(path, Duration::ZERO, &error);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -278,10 +287,8 @@ fn migrate(path: &Path, connection: &Connection, found: i64) -> Result<()> {
     retry_while_locked(|| connection.execute_batch("BEGIN IMMEDIATE")).map_err(fail)?;
     // Another process may have been faster.
     let found = identify(path, connection)?.unwrap_or(0);
-    let mut script = String::new();
-    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
-        script.push_str(migration);
-    }
+    let mut script =
+        MIGRATIONS.get(usize::try_from(found).unwrap_or(0)..).unwrap_or_default().concat();
     script.push_str(&format!(
         "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"
     ));

@@ -1,5 +1,5 @@
-//! A table in memory: for tests and for trying things out. It keeps no counters; every question is
-//! answered by looking at all rows, which is slow and hard to get wrong.
+//! A store in memory: the rules of the engine over a table that keeps no counters. Every question is answered by
+//! looking at all rows, which is slow and hard to get wrong.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,22 +10,15 @@ use ralph_core::records::{
 use ralph_core::task::{Children, Counts, NeighborCounts, Status, Task, satisfies};
 use ralph_core::{AgentId, FeatureId, FeatureName, TaskId, Timestamp};
 
-use super::rules::RuleStore;
-use super::table::{Attempts, Durability, Records, State, Table};
-use crate::ports::{Filter, Result, Scope};
+use ralph_engine::ports::{Filter, Result, Scope};
+use ralph_engine::store::RuleStore;
+use ralph_engine::store::table::{Attempts, Durability, Records, State, Table};
 
 pub type MemoryStore = RuleStore<MemoryTable>;
 
-impl MemoryStore {
-    pub fn new() -> Self {
-        Self::over(MemoryTable::default())
-    }
-}
-
-impl Default for MemoryStore {
-    fn default() -> Self {
-        Self::new()
-    }
+/// An empty store.
+pub fn memory_store() -> MemoryStore {
+    RuleStore::over(MemoryTable::default())
 }
 
 #[derive(Clone)]
