@@ -111,14 +111,12 @@ impl Skills {
     }
 
     fn search_in(&mut self, folder: &Path) {
-        let mut folders: Vec<PathBuf> = match std::fs::read_dir(folder) {
-            Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => vec![],
-            Err(error) => {
-                self.pass_over(folder.to_owned(), error.to_string());
-                vec![]
-            }
-        };
+        let entries = untrusted::if_there(std::fs::read_dir(folder)).unwrap_or_else(|error| {
+            self.pass_over(folder.to_owned(), error.to_string());
+            None
+        });
+        let entries = entries.into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         folders.sort();
         // The folder is `.ralph/skills` of a worktree.
         let root = folder.ancestors().nth(2).unwrap_or(folder);

@@ -81,7 +81,7 @@ enum Destination<'a> {
 
 /// Requests about a branch that go to a server.
 pub(super) struct Errand<'a> {
-    place: &'a ForgeContext,
+    pub(super) place: &'a ForgeContext,
     pub(super) transport: Transport,
     pub(super) route: Route,
     branch: &'a str,
@@ -258,13 +258,12 @@ impl RemoteForge {
 
     /// The log of a check, by the resource that [`Self::feedback`] named.
     pub fn log(&self, resource: &str) -> Result<String, ForgeError> {
-        let errand = self.reached()?;
-        errand.transport.log(&Request::get(resource.to_owned()), &errand.about(), &self.place)
+        self.reached()?.log(resource)
     }
 }
 
 impl Errand<'_> {
-    fn about(&self) -> About<'_> {
+    pub(super) fn about(&self) -> About<'_> {
         About::of(&self.route, &self.transport, self.branch, self.base)
     }
 
@@ -274,12 +273,11 @@ impl Errand<'_> {
         path: String,
         body: Option<Value>,
     ) -> Result<Value, ForgeError> {
-        let request = Request { method, path, body };
-        Ok(self.transport.ask(&request, &self.about(), self.place)?.body)
+        Ok(self.send(&Request { method, path, body })?.body)
     }
 
     pub(super) fn get(&self, path: String) -> Result<Reply, ForgeError> {
-        self.transport.ask(&Request::get(path), &self.about(), self.place)
+        self.send(&Request::get(path))
     }
 
     /// The pull requests of the branch, in any state, from the repository that we push to. A server that does

@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 use tokio::sync::watch;
 
 use super::answer::{About, Answer, Log, Reply, short};
-use super::remote_forge::ForgeContext;
+use super::remote_forge::{Errand, ForgeContext};
 use super::server::{Server, Token, token_variables};
 use crate::agents::set;
 use crate::host::host;
@@ -103,31 +103,25 @@ impl Transport {
             Self::Gh(_) => format!("`gh auth login --hostname {host}`"),
         }
     }
+}
 
+impl Errand<'_> {
     /// Sends a request and returns a good answer. Temporary failures are retried.
-    pub(super) fn ask(
-        &self,
-        request: &Request,
-        about: &About<'_>,
-        place: &ForgeContext,
-    ) -> Result<Reply, ForgeError> {
-        again(place, || self.ask_once(request, about, place, |answer| answer.good(about)))
+    pub(super) fn send(&self, request: &Request) -> Result<Reply, ForgeError> {
+        let about = &self.about();
+        again(self.place, || self.send_once(request, about, |answer| answer.good(about)))
     }
 
     /// The text of a log. Servers keep logs elsewhere, and say where.
-    pub(super) fn log(
-        &self,
-        request: &Request,
-        about: &About<'_>,
-        place: &ForgeContext,
-    ) -> Result<String, ForgeError> {
-        again(place, || {
-            let found = self.ask_once(request, about, place, |answer| answer.log(about))?;
+    pub(super) fn log(&self, resource: &str) -> Result<String, ForgeError> {
+        let (request, about) = (Request::get(resource.to_owned()), &self.about());
+        again(self.place, || {
+            let found = self.send_once(&request, about, |answer| answer.log(about))?;
             let url = match found {
                 Log::Text(text) => return Ok(text),
                 Log::Elsewhere(url) => url,
             };
-            let Self::Api { curl, server, .. } = self else {
+            let Transport::Api { curl, server, .. } = &self.transport else {
                 return Err(about.odd("its log was not found"));
             };
             if !(url.starts_with("https://")
@@ -135,24 +129,24 @@ impl Transport {
             {
                 return Err(about.odd("its log is at an unencrypted address"));
             }
-            let done = curl_run(curl, plain_config(server.local, "GET", &url), place);
-            match meaning(&done, about, place, |answer| answer.log(about))? {
+            let done = curl_run(curl, plain_config(server.local, "GET", &url), self.place);
+            match meaning(&done, about, self.place, |answer| answer.log(about))? {
                 Log::Text(text) => Ok(text),
                 Log::Elsewhere(_) => Err(about.odd("its log was not found")),
             }
         })
     }
 
-    fn ask_once<T>(
+    fn send_once<T>(
         &self,
         request: &Request,
         about: &About<'_>,
-        place: &ForgeContext,
         read: impl FnOnce(Answer) -> Result<T, ForgeError>,
     ) -> Result<T, ForgeError> {
-        match self {
-            Self::Gh(gh) => meaning(&gh_call(gh, about, request, place), about, place, read),
-            Self::Api { curl, server, token, .. } => {
+        let place = self.place;
+        match &self.transport {
+            Transport::Gh(gh) => meaning(&gh_call(gh, about, request, place), about, place, read),
+            Transport::Api { curl, server, token, .. } => {
                 let done = curl_call(curl, server, token, request, place)?;
                 meaning(&done, about, place, read).map_err(|error| hidden(error, token))
             }

@@ -1,31 +1,19 @@
 //! Ends processes that a dead ralph left behind: a killed ralph takes the programs it started with it, but not the
 //! background processes that those started.
 
-use std::path::Path;
-
-/// Ends the processes of sessions on this project whose ralph is dead: first politely, then not. Says
-/// how many there were. Processes of other users, projects and living ralphs are not touched, nor is
-/// anything that this process descends from.
 #[cfg(target_os = "linux")]
-pub fn end_leftovers(project_root: &Path) -> u32 {
-    linux::end(project_root)
-}
-
-#[cfg(target_os = "linux")]
-pub fn count_leftovers(project_root: &Path) -> usize {
-    linux::find(&crate::process::mark::project_key(project_root)).len()
-}
+pub use linux::{count_leftovers, end_leftovers};
 
 /// How many such processes there are: without `/proc` nobody can tell.
 #[cfg(not(target_os = "linux"))]
-pub fn count_leftovers(_project_root: &Path) -> usize {
+pub fn count_leftovers(_project_root: &std::path::Path) -> usize {
     0
 }
 
 /// Ends the processes of sessions on this project whose ralph is dead. Without `/proc` there is no way
 /// to find them: it kills none.
 #[cfg(not(target_os = "linux"))]
-pub fn end_leftovers(_project_root: &Path) -> u32 {
+pub fn end_leftovers(_project_root: &std::path::Path) -> u32 {
     0
 }
 
@@ -50,7 +38,10 @@ mod linux {
     /// A process may start another while ralph kills it; the number of rounds is limited.
     const ROUNDS: u32 = 5;
 
-    pub(super) fn end(project_root: &Path) -> u32 {
+    /// Ends the processes of sessions on this project whose ralph is dead: first politely, then not. Says
+    /// how many there were. Processes of other users, projects and living ralphs are not touched, nor is
+    /// anything that this process descends from.
+    pub fn end_leftovers(project_root: &Path) -> u32 {
         let project = project_key(project_root);
         let mut ended = HashSet::new();
         for _ in 0..ROUNDS {
@@ -76,7 +67,11 @@ mod linux {
         u32::try_from(ended.len()).unwrap_or(u32::MAX)
     }
 
-    pub(super) fn find(project: &str) -> Vec<Process> {
+    pub fn count_leftovers(project_root: &Path) -> usize {
+        find(&project_key(project_root)).len()
+    }
+
+    fn find(project: &str) -> Vec<Process> {
         let (boot, user) = (boot_id(), geteuid().as_raw());
         let all = Process::all();
         let spared = forebears(&all);

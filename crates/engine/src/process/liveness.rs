@@ -42,7 +42,7 @@ fn pid(number: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(number).ok()?)
 }
 
-#[cfg(target_os = "linux")]
+/// Empty where the system does not name its starts.
 fn read_boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .map(|text| text.trim().to_owned())
@@ -108,12 +108,6 @@ pub(crate) fn abandoned(folder: &Path, prefix: &str) -> Vec<PathBuf> {
 #[cfg(target_os = "linux")]
 fn started(pid: Pid) -> Option<u64> {
     super::procfs::Process::read(pid).map(|process| process.start)
-}
-
-/// There is none to be had without further libraries.
-#[cfg(not(target_os = "linux"))]
-fn read_boot_id() -> String {
-    String::new()
 }
 
 /// Whether some process has this pid: its start time is not to be had here.
