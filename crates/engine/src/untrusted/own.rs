@@ -31,7 +31,7 @@ pub fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(refusal("it is not a regular file")) }
 }
 
-/// Opens a file of ralph's own that is there to be locked, or makes it for its owner alone.
+/// Opens a file of ralph's own that is there to be locked, or makes it; no other user can read it.
 pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     open_own(path, options.read(true).write(true).create(true).truncate(false).mode(0o600))
