@@ -1,21 +1,19 @@
 //! The command line: which commands exist and which module runs each.
 
-use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::io;
 
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use ralph_core::redact::Secrets;
-use ralph_core::text::printable;
 use ralph_engine::host;
 
+use crate::arguments::{GlobalArgs, answer_of, misread};
 use crate::commands;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::exit_codes::Exit;
-use crate::output::Color;
-use crate::wiring::Context;
+use crate::session_requests;
+use crate::wiring::{Context, Program};
 
 /// Run a coding agent on a plan, session after session, until every task is done; your gates decide
 /// what is done
@@ -34,37 +32,6 @@ struct App {
     plan: bool,
     #[command(subcommand)]
     command: Option<Command>,
-}
-
-/// Global options.
-#[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Global options")]
-pub(crate) struct GlobalArgs {
-    /// Work as if started in DIR
-    #[arg(short = 'C', value_name = "DIR", global = true)]
-    pub(crate) directory: Option<PathBuf>,
-    /// Read this file instead of the repository's ralph.toml
-    #[arg(long, value_name = "PATH", global = true)]
-    pub(crate) config: Option<PathBuf>,
-    /// Override a setting for this call (can be repeated)
-    #[arg(long, value_name = "KEY=VALUE", global = true)]
-    pub(crate) set: Vec<String>,
-    /// When to use colors
-    #[arg(
-        long,
-        value_name = "WHEN",
-        value_enum,
-        default_value_t,
-        hide_default_value = true,
-        global = true
-    )]
-    pub(crate) color: Color,
-    /// Print results only
-    #[arg(short, long, global = true)]
-    pub(crate) quiet: bool,
-    /// Print more detail
-    #[arg(short, long, global = true, conflicts_with = "quiet")]
-    pub(crate) verbose: bool,
 }
 
 commands! {
@@ -120,22 +87,12 @@ commands! {
     }
 }
 
-/// The command line as data, for completions, manual pages and the reference.
-pub(crate) fn command_line() -> clap::Command {
-    App::command()
-}
-
-/// The global options of an unfinished command line.
-pub(crate) fn global_of(words: &[OsString]) -> Option<GlobalArgs> {
-    let read = |words: &[OsString]| {
-        let matches = command_line().ignore_errors(true).try_get_matches_from(words).ok()?;
-        GlobalArgs::from_arg_matches(&matches).ok()
-    };
-    read(words).or_else(|| read(&words[..1.min(words.len())]))
-}
+/// This program, for commands that need all of it.
+pub(crate) const PROGRAM: Program =
+    Program { command_line: App::command, run, session_handler: session_requests::handler };
 
 pub(crate) fn run(environment: &Environment) -> Exit {
-    let parsed = command_line().try_get_matches_from(&environment.arguments);
+    let parsed = App::command().try_get_matches_from(&environment.arguments);
     let parsed = parsed.and_then(|matches| Ok((App::from_arg_matches(&matches)?, matches)));
     let (app, matches) = match parsed {
         Ok(parsed) => parsed,
@@ -151,7 +108,7 @@ pub(crate) fn run(environment: &Environment) -> Exit {
             };
         }
     };
-    let mut context = Context::new(environment, &app.global);
+    let mut context = Context::new(environment, &app.global, PROGRAM);
     let (kind, json) = answer_of(&matches);
     context.out.answer_as(kind, json);
     host::settle(environment.path.clone(), &context.folder());
@@ -170,86 +127,10 @@ pub(crate) fn run(environment: &Environment) -> Exit {
         Err(error) if error.already_reported => error.exit,
         Err(error) => {
             let secrets = Secrets::new(environment.secrets());
-            error.print(&mut context.out, |text| secrets.redact(text).into_owned());
+            context.out.failure(&error, |text| secrets.redact(text).into_owned());
             error.exit
         }
     }
-}
-
-/// The command that was called, as the kind of its answer (`task.plan_status`), and whether it speaks JSON.
-pub(crate) fn answer_of(matches: &ArgMatches) -> (String, bool) {
-    let mut names: Vec<String> = Vec::new();
-    let mut at = matches;
-    while let Some((name, below)) = at.subcommand() {
-        names.push(name.replace('-', "_"));
-        at = below;
-    }
-    let flag = at.try_get_one::<bool>("json").ok().flatten().is_some_and(|json| *json);
-    let display =
-        at.try_get_raw("ui").ok().flatten().is_some_and(|mut all| all.any(|ui| ui == "json"));
-    (names.join("."), flag || display)
-}
-
-/// Whether arguments that could not be read ask for JSON.
-fn ask_for_json(arguments: &[OsString]) -> bool {
-    let mut before = None;
-    for word in arguments.iter().take_while(|word| *word != "--") {
-        if word == "--json" || word == "--ui=json" || (before == Some("--ui") && word == "json") {
-            return true;
-        }
-        before = word.to_str();
-    }
-    false
-}
-
-/// A mistake in the arguments as a line of JSON, with the same text.
-pub(crate) fn misread_json(error: &clap::Error, clean: impl Fn(&str) -> String) -> String {
-    let text = misread_text(error, false);
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.next().unwrap_or_default();
-    let failed = CliError::usage(first.strip_prefix("error: ").unwrap_or(first));
-    let hints = lines.map(|line| line.strip_prefix("hint: ").unwrap_or(line));
-    hints.fold(failed, CliError::hint).json(clean)
-}
-
-/// Prints what is wrong with the arguments, or the help that they ask for.
-fn misread(error: &clap::Error, environment: &Environment) -> io::Result<()> {
-    if !error.use_stderr() {
-        return error.print().and_then(|()| io::stdout().flush());
-    }
-    let secrets = Secrets::new(environment.secrets());
-    if ask_for_json(&environment.arguments) {
-        let line = misread_json(error, |text| secrets.redact(text).into_owned());
-        return writeln!(io::stderr(), "{line}");
-    }
-    let plain = misread_text(error, false);
-    let shown = printable(&plain);
-    let clean = secrets.redact(&shown);
-    let is_colored = io::stderr().is_terminal() && !environment.no_color;
-    match clean == plain && is_colored {
-        true => io::stderr().write_all(misread_text(error, true).as_bytes()),
-        // Arguments may come from a script with untrusted input.
-        false => io::stderr().write_all(clean.as_bytes()),
-    }
-}
-
-/// What clap and the standard library say about the arguments, in our words.
-pub(crate) fn misread_text(error: &clap::Error, is_colored: bool) -> String {
-    let text = match is_colored {
-        true => error.render().ansi().to_string(),
-        false => error.render().to_string(),
-    };
-    [
-        ("invalid digit found in string", "it must be a whole number"),
-        ("cannot parse integer from empty string", "it must be a whole number"),
-        ("invalid float literal", "it must be a number"),
-        ("cannot parse float from empty string", "it must be a number"),
-        ("number too large to fit in target type", "the number is too large"),
-        ("\n  tip: ", "\n  hint: "),
-        ("mtip:\u{1b}", "mhint:\u{1b}"),
-    ]
-    .iter()
-    .fold(text, |text, (from, to)| text.replace(from, to))
 }
 
 #[cfg(test)]
@@ -299,7 +180,7 @@ mod tests {
             if command.contains("  ") || command.ends_with(' ') {
                 continue;
             }
-            let parsed = command_line().try_get_matches_from(words(command));
+            let parsed = App::command().try_get_matches_from(words(command));
             assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
             ours += 1;
         }

@@ -15,7 +15,6 @@ use ralph_ui::style::{Meaning, TextStyle};
 
 use crate::error_codes::ErrorCode;
 use crate::exit_codes::Exit;
-use crate::output::{ErrorJson, Output};
 
 /// The constructors of [`CliError`] with the arguments of `format!`.
 macro_rules! failed {
@@ -46,10 +45,10 @@ pub(crate) type Result<T, E = CliError> = std::result::Result<T, E>;
 #[derive(Debug)]
 pub(crate) struct CliError {
     pub(crate) exit: Exit,
-    code: ErrorCode,
+    pub(crate) code: ErrorCode,
     message: String,
     /// Lines below the message, as they are: a source line and its caret.
-    excerpt: Option<String>,
+    excerpt: String,
     hints: Vec<String>,
     /// A run could not start or go on: the message gets the name of its command.
     of_run: bool,
@@ -65,7 +64,7 @@ impl CliError {
             exit,
             code: exit.into(),
             message: message.into(),
-            excerpt: None,
+            excerpt: String::new(),
             hints: vec![],
             of_run: false,
             is_closed_pipe: false,
@@ -141,49 +140,25 @@ impl CliError {
     }
 
     pub(crate) fn excerpt(mut self, lines: impl Into<String>) -> Self {
-        self.excerpt = Some(lines.into());
+        self.excerpt = lines.into();
         self
     }
 
     /// The sentence, the lines that show where, and what to type.
     pub(crate) fn parts(&self) -> (&str, &str, &[String]) {
-        (&self.message, self.excerpt.as_deref().unwrap_or_default(), &self.hints)
+        (&self.message, &self.excerpt, &self.hints)
     }
 
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// Prints it, as text or as a line of JSON. `clean` takes secrets out.
-    pub(crate) fn print(&self, out: &mut Output, clean: impl Fn(&str) -> String) {
-        if !out.is_json() {
-            let text = clean(&self.render(out.message_style));
-            return out.error(text);
-        }
-        out.error(self.json(clean));
-    }
-
-    /// The line of JSON for it.
-    pub(crate) fn json(&self, clean: impl Fn(&str) -> String) -> String {
-        let clean = |text: &str| clean(&printable(text));
-        let hint = clean(&self.hints.join("\n"));
-        let excerpt = self.excerpt.as_deref().map(|lines| clean(lines.trim_end()));
-        let error = ErrorJson {
-            code: self.code.as_str(),
-            message: &clean(&self.message),
-            excerpt: excerpt.as_deref(),
-            hint: Some(hint.as_str()).filter(|hint| !hint.is_empty()),
-            exit: self.exit.code(),
-        };
-        error.line()
-    }
-
     pub(crate) fn render(&self, style: TextStyle) -> String {
         let message = printable(&self.message);
         let mut text = format!("{} {message}", style.paint(Meaning::Bad, "error:"));
-        if let Some(excerpt) = &self.excerpt {
+        if !self.excerpt.is_empty() {
             text.push('\n');
-            text.push_str(excerpt.trim_end());
+            text.push_str(self.excerpt.trim_end());
         }
         for hint in &self.hints {
             let hint = printable(hint);

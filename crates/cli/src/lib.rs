@@ -7,8 +7,10 @@ mod error;
 mod commands;
 
 mod app;
+mod arguments;
 mod attach;
 mod config;
+mod detection;
 mod environment;
 mod error_codes;
 mod exit_codes;

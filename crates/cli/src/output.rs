@@ -5,11 +5,12 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use ralph_core::run::RunEvent;
+use ralph_core::text::printable;
 use ralph_ui::style::{Meaning, TextStyle};
 use serde::Serialize;
 
 use crate::environment::Environment;
-use crate::error::Done;
+use crate::error::{CliError, Done};
 
 /// When to use colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -57,20 +58,30 @@ struct Failure<'a> {
 
 /// What went wrong, for programs.
 #[derive(Serialize)]
-pub(crate) struct ErrorJson<'a> {
-    pub(crate) code: &'a str,
-    pub(crate) message: &'a str,
+struct ErrorJson<'a> {
+    code: &'a str,
+    message: &'a str,
     /// The line of the user's file that it is about.
-    pub(crate) excerpt: Option<&'a str>,
+    excerpt: Option<&'a str>,
     /// A line for each hint.
-    pub(crate) hint: Option<&'a str>,
-    pub(crate) exit: u8,
+    hint: Option<&'a str>,
+    exit: u8,
 }
 
-impl ErrorJson<'_> {
-    pub(crate) fn line(self) -> String {
-        text(&Failure { v: RunEvent::VERSION, kind: "error", error: self })
-    }
+/// An error as a line of JSON. `clean` takes secrets out.
+pub(crate) fn error_json(error: &CliError, clean: impl Fn(&str) -> String) -> String {
+    let (message, excerpt, hints) = error.parts();
+    let clean = |text: &str| clean(&printable(text));
+    let some = |text: String| Some(text).filter(|text| !text.is_empty());
+    let (hint, excerpt) = (some(clean(&hints.join("\n"))), some(clean(excerpt.trim_end())));
+    let error = ErrorJson {
+        code: error.code.as_str(),
+        message: &clean(message),
+        excerpt: excerpt.as_deref(),
+        hint: hint.as_deref(),
+        exit: error.exit.code(),
+    };
+    text(&Failure { v: RunEvent::VERSION, kind: "error", error })
 }
 
 fn text(value: &impl Serialize) -> String {
@@ -172,10 +183,6 @@ impl Output {
         self.json |= shown;
     }
 
-    pub(crate) const fn is_json(&self) -> bool {
-        self.json
-    }
-
     /// Leaves standard output to the events of a run, if it is shown so: all other output goes to stderr.
     pub(crate) fn leave_stdout(&mut self, shown: bool) {
         self.taken |= shown;
@@ -239,6 +246,15 @@ impl Output {
     /// Prints an error; nothing silences it.
     pub(crate) fn error(&mut self, text: impl std::fmt::Display) {
         self.streams.say(&text);
+    }
+
+    /// Prints why the command failed, as text or as a line of JSON. `clean` takes secrets out.
+    pub(crate) fn failure(&mut self, error: &CliError, clean: impl Fn(&str) -> String) {
+        let text = match self.json {
+            true => error_json(error, clean),
+            false => clean(&error.render(self.message_style)),
+        };
+        self.error(text);
     }
 
     /// Asks the user at the terminal for a line; nothing silences it.

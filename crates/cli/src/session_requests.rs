@@ -1,6 +1,8 @@
 //! The loop's side of `ralph task` in a session: carries out the same commands on behalf of the session, and sends
 //! their output back.
 
+use std::sync::Arc;
+
 use clap::{CommandFactory, FromArgMatches, Parser};
 use ralph_core::redact::Secrets;
 use ralph_core::task::Actor;
@@ -8,21 +10,30 @@ use ralph_engine::project::Project;
 use ralph_engine::socket::{Call, Reply, SessionIdentity, SessionRequestHandler};
 use ralph_ui::style::TextStyle;
 
-use crate::app::{GlobalArgs, answer_of, misread_json, misread_text};
+use crate::arguments::{GlobalArgs, answer_of, misread_json, misread_text};
 use crate::commands::hook::HookEvent;
 use crate::commands::task::{TaskArgs, cmd_hook_for_session, cmd_task_for_session};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::exit_codes::Exit;
 use crate::output::{Color, Output};
-use crate::wiring::Context;
+use crate::wiring::{Context, Program};
 
 /// Answers the sessions of a run, with the project and the settings that the run started with.
-pub(crate) struct TaskHandler {
+struct TaskHandler {
+    program: Program,
     environment: Environment,
     project: Project,
     config: Config,
     secrets: Secrets,
+}
+
+pub(crate) fn handler(
+    context: &Context<'_>,
+    project: Project,
+    config: Config,
+) -> Arc<dyn SessionRequestHandler> {
+    Arc::new(TaskHandler::new(context.program, context.environment.clone(), project, config))
 }
 
 /// The arguments of a call.
@@ -36,9 +47,9 @@ struct Words {
 }
 
 impl TaskHandler {
-    pub(crate) fn new(environment: Environment, project: Project, config: Config) -> Self {
+    fn new(program: Program, environment: Environment, project: Project, config: Config) -> Self {
         let secrets = Secrets::new(environment.secrets());
-        Self { environment, project, config, secrets }
+        Self { program, environment, project, config, secrets }
     }
 
     fn carry_out(&self, identity: &SessionIdentity, call: &Call) -> Result<Reply, clap::Error> {
@@ -67,7 +78,7 @@ impl TaskHandler {
         let mut context = Context::for_session(
             &self.environment,
             &global,
-            Output::kept(style(call.color), style(call.message_color), quiet),
+            (self.program, Output::kept(style(call.color), style(call.message_color), quiet)),
             (self.project.clone(), self.config.clone()),
             (Actor::Agent(identity.agent.clone(), None), call.stdin.clone()),
         );
@@ -80,7 +91,7 @@ impl TaskHandler {
         let code = match done {
             Ok(()) => Exit::Success,
             Err(error) => {
-                error.print(&mut context.out, str::to_owned);
+                context.out.failure(&error, str::to_owned);
                 error.exit
             }
         };

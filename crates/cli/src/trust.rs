@@ -1,197 +1,251 @@
-//! Trust as commands see it: which version of a deciding file counts, and whether the repository may decide at all.
-//!
-//! Everything that reads `ralph.toml`, a template, the test command or `.worktreeinclude` asks here first. A session's
-//! change that the user has not approved is replaced with the user's last version, and ralph reports it once.
-//!
-//! | file | owns |
-//! |---|---|
-//! | `question` | the question before a clone's files decide, and what they decide, in words |
-//! | `mod` | the trust ledger of this call, and the versions that ralph uses |
+//! The question before files of a clone decide what runs: what they decide, in words, and what to type when there is no
+//! terminal.
 
-mod question;
+use std::io::{self, IsTerminal};
+use std::path::Path;
 
-use std::cell::{OnceCell, RefCell};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use ralph_core::trust::{AGENTS, Approval, FOUND, Ledger, TrustState, Version, trust_state};
+use ralph_core::glob::Patterns;
+use ralph_core::text::printable_line;
+use ralph_core::trust::{AGENTS, SETTINGS, TrustState, Version};
+use ralph_engine::asking::{self, Typed};
 use ralph_engine::project::Project;
-use ralph_engine::trust::{Deciding, FoundCommand, Trust, clone_source, name_of, version};
+use ralph_engine::trust::{clone_source, name_of, version};
+use ralph_ui::line::{TextLine, wrap};
+use ralph_ui::style::{Meaning, TextStyle};
 
-use crate::commands::init::{DetectedCommand, found_commands};
-use crate::config::{Config, key};
-use crate::error::{CliError, Result, quoted};
-use crate::launch::Mode;
+use crate::config::{Config, Origin, key};
+use crate::error::{CliError, Done, Result};
+use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
-pub(crate) use question::{Decision, ask, decisions, may_ask, require, show, with_heading};
+/// How many settings of a file are listed.
+const LISTED: usize = 6;
 
-#[derive(Default)]
-pub(crate) struct TrustCell {
-    ledger: OnceCell<(Trust, Ledger)>,
-    /// Replacements that have not been reported yet, a sentence each.
-    unreported: RefCell<Vec<String>>,
-    /// Every replaced file.
-    replaced: RefCell<Vec<String>>,
-    /// The command shows all replacements itself.
-    pub(crate) silent: bool,
-    pub(crate) given: bool,
+/// A file that decides, and what it decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) file: String,
+    /// A line each.
+    pub(crate) says: Vec<String>,
 }
 
-/// Detects the test command of a project for the engine.
-pub(crate) fn found_command() -> FoundCommand {
-    Arc::new(|worktree: &Path| Some(found_commands(worktree).into_iter().next()?.command))
+/// What the files of a repository decide, the commands first.
+pub(crate) fn decisions(project: &Project, config: &Config) -> Vec<Decision> {
+    let mut all = Vec::new();
+    if version(&project.worktree, SETTINGS) != Version::Absent {
+        all.push(Decision { file: SETTINGS.to_owned(), says: settings(config) });
+    }
+    if let Some(command) = version(&project.worktree, AGENTS).text()
+        && !command.is_empty()
+    {
+        all.push(Decision {
+            file: AGENTS.to_owned(),
+            says: vec![format!("test command: {command}")],
+        });
+    }
+    for key in [key::PROMPTS_BUILD, key::PROMPTS_PLAN] {
+        let path = project.worktree.join(config.get(key));
+        let Some(file) = name_of(&project.worktree, &path) else { continue };
+        let says = match version(&project.worktree, &file) {
+            Version::Absent => continue,
+            Version::Unreadable => "instructions for the agent, which ralph cannot read".to_owned(),
+            Version::Text(text) => match text.lines().count() {
+                1 => "instructions for the agent, 1 line".to_owned(),
+                lines => format!("instructions for the agent, {lines} lines"),
+            },
+        };
+        all.push(Decision { file, says: vec![says] });
+    }
+    all
 }
 
-impl Context<'_> {
-    /// The ledger of the repository, read once.
-    pub(crate) fn ledger(&self) -> Result<&(Trust, Ledger)> {
-        if let Some(known) = self.trust.ledger.get() {
-            return Ok(known);
+fn settings(config: &Config) -> Vec<String> {
+    let mut says = Vec::new();
+    if matches!(config.gates_origin(), Origin::Repo(_)) {
+        let gates = config.gates().iter();
+        says.extend(gates.map(|gate| format!("gate {}: {}", gate.name, gate.command)));
+    }
+    let setup = key::GIT_WORKTREE_SETUP;
+    let runs_setup =
+        matches!(config.origin(setup), Origin::Repo(_)) && !config.get(setup).is_empty();
+    if runs_setup {
+        says.push(format!("worktree setup: {}", config.get(setup)));
+    }
+    let others: Vec<String> = config
+        .entries()
+        .filter(|entry| matches!(entry.origin, Origin::Repo(_)) && entry.key != setup.name())
+        .map(|entry| format!("{} = {}", entry.key, entry.value))
+        .collect();
+    says.extend(others.iter().take(LISTED).cloned());
+    if let Some(more) = others.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        says.push(format!("and {more} more settings: ralph config show"));
+    }
+    if says.is_empty() {
+        says.push("no settings".to_owned());
+    }
+    says
+}
+
+/// The decisions as lines for a terminal. Nothing is truncated: the end of a command runs, too.
+pub(crate) fn show(decisions: &[Decision], style: TextStyle) -> Vec<String> {
+    let width = decisions.iter().map(|one| one.file.chars().count()).max().unwrap_or(0).min(30);
+    let mut lines = Vec::new();
+    for Decision { file, says } in decisions {
+        let room = style.width.map(|all| all.saturating_sub(width + 4).max(20));
+        let all = says.iter().flat_map(|output| wrap(&printable_line(output), room));
+        for (at, output) in all.enumerate() {
+            let file = if at == 0 { file.as_str() } else { "" };
+            let line = TextLine::new().plain("  ").add(Meaning::Name, format!("{file:<width$}"));
+            lines.push(format!("{}  {output}", line.show(style)));
         }
-        let trust = Trust::of(self.environment.state_home.as_deref(), &self.project()?);
-        let ledger = match trust.settled(&found_command()) {
-            Ok(ledger) => ledger,
-            // Sessions and gates cannot see the ledger, and nothing that they start makes trust decisions.
-            Err(_) if self.is_inside() => Ledger::default(),
-            Err(error) => return Err(unreadable(&trust, &error)),
-        };
-        Ok(self.trust.ledger.get_or_init(|| (trust, ledger)))
     }
+    lines
+}
 
-    /// Forgets what was read, after a change.
-    pub(crate) fn reread_trust(&mut self) {
-        self.trust.ledger.take();
+/// The same below a sentence that says where they come from.
+pub(crate) fn with_heading(
+    from: Option<&str>,
+    decisions: &[Decision],
+    style: TextStyle,
+) -> Vec<String> {
+    let what = match from {
+        Some(from) => format!("This clone of {}", printable_line(from)),
+        None => "This repository".to_owned(),
+    };
+    let heading = format!("{what} has files that decide what ralph runs:");
+    std::iter::once(style.paint(Meaning::Heading, heading)).chain(show(decisions, style)).collect()
+}
+
+/// Lets a run start only if the repository's files may decide: asks at a terminal, and otherwise says what to type.
+pub(crate) fn require(context: &mut Context<'_>) -> Done {
+    let project = context.project()?;
+    let config = context.config()?;
+    let decisions = decisions(&project, &config);
+    if context.trust_state(!decisions.is_empty())? != TrustState::Asks {
+        return Ok(());
     }
-
-    /// Whether the call comes from inside a session or a gate.
-    pub(crate) fn is_inside(&self) -> bool {
-        let inside = ["RALPH_SOCKET", "RALPH_MARK", "RALPH_GATE"];
-        inside.iter().any(|name| self.environment.get(name).is_some())
-    }
-
-    /// The version that counts instead of the current text of a deciding file; `None` if the current text counts.
-    pub(crate) fn instead_of(&self, worktree: &Path, name: &str) -> Result<Option<Version>> {
-        let (_, ledger) = self.ledger()?;
-        // Usually no session ever wrote the file, and then it is not read twice.
-        if ledger.files.get(name).is_none_or(|known| known.written.is_empty()) {
-            return Ok(None);
+    if let Some(by) = trusted_by(&project, &config, context) {
+        if context.ledger()?.0.is_kept() {
+            context.approve()?;
         }
-        let now = match name {
-            FOUND => Version::of(found_command()(worktree)),
-            name => version(worktree, name),
-        };
-        let instead = ledger.instead_of(name, &now);
-        if let Some(version) = &instead {
-            self.report(name, version);
-        }
-        Ok(instead)
+        return context.out.conclude(format!("Trusted by {by}: {}", named(&decisions)));
     }
-
-    fn report(&self, name: &str, instead: &Version) {
-        let known = self.trust.replaced.borrow().iter().any(|known| known == name);
-        if known || self.trust.silent {
-            return;
-        }
-        self.trust.replaced.borrow_mut().push(name.to_owned());
-        let (what, used) = match (name, instead.text()) {
-            (AGENTS, Some(command)) if !command.is_empty() => {
-                ("the test command in AGENTS.md", format!("yours: {command}"))
-            }
-            (AGENTS, _) => ("the test command in AGENTS.md", "none, as before".to_owned()),
-            (FOUND, Some(command)) => (FOUND, format!("the previous one: {command}")),
-            (name, Some(_)) => (name, "your last version".to_owned()),
-            (name, None) => (name, "no such file, as before".to_owned()),
-        };
-        let what = if name == FOUND { "the detected test command" } else { what };
-        let text = format!(
-            "A session changed {what}, and you have not approved it, so ralph uses {used}. Review and approve \
-             the change: ralph trust"
-        );
-        self.trust.unreported.borrow_mut().push(text);
+    let from = clone_source(&project);
+    if !may_ask() {
+        return Err(refusal(&decisions, from.as_deref(), context));
     }
-
-    pub(crate) fn take_replaced(&self) -> Vec<String> {
-        std::mem::take(&mut *self.trust.unreported.borrow_mut())
+    for line in with_heading(from.as_deref(), &decisions, context.out.message_style) {
+        context.out.error(line);
     }
-
-    /// The command in `AGENTS.md`, else the detected one; `None` if there is neither. An empty command means that there
-    /// are no tests.
-    pub(crate) fn test_command(&self, project: &Project) -> Result<Option<DetectedCommand>> {
-        let agents = match self.instead_of(&project.worktree, AGENTS)? {
-            Some(instead) => instead.text().map(str::to_owned),
-            None => {
-                let text = crate::launch::text_of(project, AGENTS)?;
-                ralph_core::agents_md::test_command(&text)
-            }
-        };
-        if let Some(command) = agents {
-            return Ok(Some(DetectedCommand { command, from: AGENTS.to_owned() }));
-        }
-        if let Some(instead) = self.instead_of(&project.worktree, FOUND)? {
-            let from = "your project before".to_owned();
-            return Ok(instead
-                .text()
-                .map(|text| DetectedCommand { command: text.to_owned(), from }));
-        }
-        Ok(found_commands(&project.worktree).into_iter().next())
-    }
-
-    /// Whether the files of the repository may decide. `decides` whether there are any.
-    pub(crate) fn trust_state(&self, decides: bool) -> Result<TrustState> {
-        let project = self.project()?;
-        let (_, ledger) = self.ledger()?;
-        Ok(trust_state(ledger.approval, clone_source(&project).is_some(), decides))
-    }
-
-    pub(crate) fn approve(&mut self) -> Result<()> {
-        let (trust, _) = self.ledger()?;
-        trust.set_approval(Approval::Approved).map_err(|error| unwritable(trust, &error))?;
-        self.reread_trust();
-        Ok(())
-    }
-
-    /// The deciding files as a run finds them. `holds` whether a sandbox keeps sessions in their worktree.
-    pub(crate) fn deciding(
-        &self,
-        mode: &Mode,
-        home: &Project,
-        config: &Config,
-        holds: bool,
-    ) -> Result<Deciding> {
-        let (trust, _) = self.ledger()?;
-        let prompts = [key::PROMPTS_BUILD, key::PROMPTS_PLAN];
-        let prompts = prompts.map(|key| home.worktree.join(config.get(key)));
-        let named = match mode {
-            Mode::Prompt(path) => Some(path.clone()),
-            Mode::Build | Mode::Plan | Mode::Feature(_) => None,
-        };
-        let others = self.global.config.iter().cloned().chain(named);
-        let others = others.filter_map(|path| std::path::absolute(path).ok());
-        let paths: Vec<PathBuf> = prompts.into_iter().chain(others).collect();
-        let deciding = Deciding {
-            trust: trust.clone(),
-            home: home.worktree.clone(),
-            named: paths.iter().filter_map(|path| name_of(&home.worktree, path)).collect(),
-            found: found_command(),
-            open: !holds,
-        };
-        deciding.run_begins().map_err(|error| unwritable(trust, &error))?;
-        Ok(deciding)
+    match ask("Trust them from now on?", context)? {
+        true => context.approve(),
+        false => Err(CliError::failed("the repository is not trusted; nothing was started")
+            .hint("review the files, then approve them: ralph trust")),
     }
 }
 
-pub(crate) fn unwritable(trust: &Trust, error: &std::io::Error) -> CliError {
-    let path = trust.path().unwrap_or_default();
-    CliError::file(&path, "written", error).hint("ralph stores your approvals there")
+/// The setting, flag or variable that trusts the repository without asking.
+fn trusted_by(project: &Project, config: &Config, context: &Context<'_>) -> Option<String> {
+    if context.trust.given {
+        return Some("--trust".to_owned());
+    }
+    if context
+        .environment
+        .get("RALPH_TRUST")
+        .is_some_and(|value| matches!(value, "1" | "true" | "yes"))
+    {
+        return Some("RALPH_TRUST".to_owned());
+    }
+    let home = context.environment.home.as_deref();
+    let paths = config.get(key::TRUST_PATHS);
+    let path = paths.into_iter().find(|path| covers(path, &project.root, home))?;
+    Some(format!("trust.paths ({path})"))
 }
 
-fn unreadable(trust: &Trust, error: &std::io::Error) -> CliError {
-    let path = trust.path().unwrap_or_default();
-    CliError::file(&path, "read", error)
-        .hint("ralph stores your approvals and the changes of sessions there")
-        .hint(format!(
-            "review the files that decide what runs, then start over: rm {}",
-            quoted(&path)
-        ))
+/// Whether an entry of `trust.paths` names a folder or one of its parents.
+fn covers(entry: &str, folder: &Path, home: Option<&Path>) -> bool {
+    let entry = match (entry.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+            home.join(rest.trim_start_matches('/'))
+        }
+        _ => entry.into(),
+    };
+    if !entry.is_absolute() {
+        return false;
+    }
+    if entry.canonicalize().is_ok_and(|entry| folder.starts_with(entry)) {
+        return true;
+    }
+    let relative = |path: &Path| path.to_str().map(|text| text.trim_start_matches('/').to_owned());
+    let (Some(entry), Some(folder)) = (entry.to_str(), relative(folder)) else { return false };
+    entry.contains('*') && Patterns::read([entry]).is_ok_and(|all| all.matches(&folder))
+}
+
+fn named(decisions: &[Decision]) -> String {
+    let files: Vec<&str> = decisions.iter().map(|one| one.file.as_str()).collect();
+    files.join(", ")
+}
+
+fn refusal(decisions: &[Decision], from: Option<&str>, context: &Context<'_>) -> CliError {
+    let what = match from {
+        Some(_) => "this clone",
+        None => "this repository",
+    };
+    let text = format!(
+        "{what} has files that decide what ralph runs, and you have not approved them: {}",
+        named(decisions)
+    );
+    CliError::failed(text)
+        .excerpt(show(decisions, context.out.message_style).join("\n"))
+        .hint("review and approve them: ralph trust")
+        .hint("in a script: ralph trust --yes, the option --trust, or RALPH_TRUST=1")
+}
+
+/// Whether there is a terminal to ask at.
+pub(crate) fn may_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks a yes-or-no question at the terminal.
+pub(crate) fn ask(question: &str, context: &mut Context<'_>) -> Result<bool> {
+    context.out.prompt(&format!("{question} [y/N] "));
+    let typed = asking::line()?;
+    if !matches!(typed, Typed::Line(_)) {
+        context.out.error("");
+    }
+    match typed {
+        Typed::Line(line) => Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes")),
+        Typed::End => Ok(false),
+        Typed::Interrupted => Err(CliError::new(Exit::Cancelled, "interrupted")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_trusted_by_itself_by_one_above_it_and_by_a_pattern() {
+        let home = Path::new("/home/ada");
+        let folder = Path::new("/home/ada/work/shop");
+        for (entry, covered) in [
+            ("/home/ada/work/*", true),
+            ("~/work/*", true),
+            ("/home/*/work", true),
+            ("/home/ada/play/*", false),
+            ("work/*", false),
+            ("*", false),
+            ("~bob/work/*", false),
+        ] {
+            assert_eq!(covers(entry, folder, Some(home)), covered, "{entry}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let (above, inside) = (folder.parent().unwrap(), folder.join("repo"));
+        assert!(covers(folder.to_str().unwrap(), &inside, None));
+        assert!(covers(above.to_str().unwrap(), &inside, None));
+        assert!(!covers(folder.to_str().unwrap(), above, None));
+        let beside = format!("{}x", folder.display());
+        assert!(!covers(folder.to_str().unwrap(), Path::new(&beside), None));
+    }
 }

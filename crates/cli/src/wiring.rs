@@ -1,9 +1,16 @@
 //! The only place that builds the dependencies of commands: finds the project, loads the config, opens the store.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `ledger` | which version of a deciding file counts |
+
+mod ledger;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ralph_core::branch::BranchName;
 use ralph_core::run::Notice;
@@ -13,22 +20,44 @@ use ralph_core::{AgentId, TaskId, Timestamp};
 use ralph_engine::clock;
 use ralph_engine::entropy::Ids;
 use ralph_engine::ports::{Store, StoreError};
-use ralph_engine::project::Project;
+use ralph_engine::project::{Project, without_dots};
+use ralph_engine::sandbox::Sandbox;
+use ralph_engine::socket::SessionRequestHandler;
 use ralph_engine::store::{SqliteStore, sqlite};
 use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
 use ralph_engine::worktrees::Worktrees;
 
-use crate::app::GlobalArgs;
+use crate::arguments::GlobalArgs;
 use crate::config::{self, Config, Flags, Sources, key};
 use crate::environment::Environment;
 use crate::error::{CliError, Result, with_store};
 use crate::exit_codes::Exit;
-use crate::launch;
 use crate::output::{Color, Output};
-use crate::trust::TrustCell;
+
+use ledger::TrustCell;
+pub(crate) use ledger::{found_command, unwritable};
+
+/// The program on top of the commands, for those that need all of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Program {
+    /// The command line as data, for completions, manual pages and the reference.
+    pub(crate) command_line: fn() -> clap::Command,
+    /// Carries out a command line.
+    pub(crate) run: fn(&Environment) -> Exit,
+    /// Answers the sessions of a run.
+    pub(crate) session_handler: fn(&Context<'_>, Project, Config) -> Arc<dyn SessionRequestHandler>,
+}
+
+/// A sandbox that has been tried, and the notices about it.
+#[derive(Clone)]
+pub(crate) struct RunSandbox {
+    pub(crate) sandbox: Arc<Sandbox>,
+    pub(crate) notices: Vec<Notice>,
+}
 
 pub(crate) struct Context<'a> {
+    pub(crate) program: Program,
     pub(crate) environment: &'a Environment,
     pub(crate) global: &'a GlobalArgs,
     pub(crate) out: Output,
@@ -43,23 +72,23 @@ pub(crate) struct Context<'a> {
     /// Warnings about the agents' programs, checked once each.
     pub(crate) odd_agents: RefCell<HashMap<PathBuf, Vec<Notice>>>,
     /// The sandbox of a run, tried once for all of its branches.
-    pub(crate) sandboxed: RefCell<Option<launch::RunSandbox>>,
+    pub(crate) sandboxed: RefCell<Option<RunSandbox>>,
     /// Set if the command runs on behalf of a session: which one, and its input.
     for_session: Option<(Actor, String)>,
     pub(crate) trust: TrustCell,
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(environment: &'a Environment, global: &'a GlobalArgs) -> Self {
-        let out = Output::new(environment, global.color, global.quiet);
-        Self::with_output(environment, global, out)
-    }
-
-    fn with_output(environment: &'a Environment, global: &'a GlobalArgs, out: Output) -> Self {
+    pub(crate) fn new(
+        environment: &'a Environment,
+        global: &'a GlobalArgs,
+        program: Program,
+    ) -> Self {
         Self {
+            program,
             environment,
             global,
-            out,
+            out: Output::new(environment, global.color, global.quiet),
             project: OnceCell::new(),
             config: OnceCell::new(),
             flags: Flags::default(),
@@ -77,16 +106,17 @@ impl<'a> Context<'a> {
     pub(crate) fn for_session(
         environment: &'a Environment,
         global: &'a GlobalArgs,
-        out: Output,
+        (program, out): (Program, Output),
         (project, config): (Project, Config),
         caller: (Actor, String),
     ) -> Self {
         Self {
+            out,
             project: project.into(),
             config: config.into(),
             warned: true,
             for_session: Some(caller),
-            ..Self::with_output(environment, global, out)
+            ..Self::new(environment, global, program)
         }
     }
 
@@ -223,7 +253,7 @@ impl<'a> Context<'a> {
 
     pub(crate) fn worktree_folder(&mut self, project: &Project) -> Result<PathBuf> {
         let config = self.config()?;
-        Ok(launch::worktree_folder(project, &config, self.environment.home.as_deref()))
+        Ok(worktree_folder(project, &config, self.environment.home.as_deref()))
     }
 
     /// The branches with worktrees of ralph's, and their folders.
@@ -388,11 +418,9 @@ impl From<config::ConfigError> for CliError {
             true => Self::usage(error.message()),
             false => Self::failed(error.message()),
         };
-        let failed = match error.excerpt() {
-            "" => failed,
-            excerpt => failed.excerpt(excerpt),
-        };
-        failed.hint("see every setting and what it means: ralph config defaults")
+        failed
+            .excerpt(error.excerpt())
+            .hint("see every setting and what it means: ralph config defaults")
     }
 }
 
@@ -404,6 +432,28 @@ fn if_there(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<String>> {
             .map_err(|_| failed!("{} is not UTF-8 text", path.display())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CliError::file(path, "read", error)),
+    }
+}
+
+/// The folder of worktrees: inside the repository, beside it, or wherever the user says.
+pub(crate) fn worktree_folder(project: &Project, config: &Config, home: Option<&Path>) -> PathBuf {
+    let text = config.get(key::GIT_WORKTREE_DIR);
+    match (text.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+            without_dots(&home.join(rest.trim_start_matches('/')))
+        }
+        _ => project.resolve(text),
+    }
+}
+
+/// The text of a file at the top of the worktree; nothing if it does not exist. A file that exists and cannot be read
+/// is an error: a session could have put anything in its place.
+pub(crate) fn text_of(project: &Project, name: &str) -> Result<String> {
+    match untrusted::read(&project.worktree, Path::new(name), untrusted::SMALL) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(failed!("{name} cannot be read: {error}")
+            .hint(format!("replace it with a regular file, or remove it: {name}"))),
     }
 }
 

@@ -23,7 +23,6 @@ use clap_complete::engine::{ArgValueCompleter, complete};
 use ralph_core::text::printable_line;
 
 use self::find::Finder;
-use crate::app::command_line;
 use crate::error::Done;
 use crate::wiring::Context;
 
@@ -41,9 +40,9 @@ pub(crate) fn cmd_complete(args: &CompleteArgs, context: &mut Context<'_>) -> Do
     let mut words = args.words.clone();
     words.resize(args.index + 1, OsString::new());
     let current = words[args.index].clone();
-    let finder =
-        Arc::new(Finder { environment: context.environment.clone(), words: words.clone() });
-    let mut command = attached(command_line(), "", &finder);
+    let (environment, program) = (context.environment.clone(), context.program);
+    let finder = Arc::new(Finder { environment, program, words: words.clone() });
+    let mut command = attached((program.command_line)(), "", &finder);
     let found = complete(&mut command, words, args.index, None).unwrap_or_default();
     for candidate in offered(&found, &current) {
         context.out.line(line(candidate))?;

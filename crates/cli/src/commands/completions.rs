@@ -3,7 +3,6 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::app::command_line;
 use crate::error::Done;
 use crate::wiring::Context;
 
@@ -31,7 +30,8 @@ pub(crate) fn cmd_completions(args: &CompletionsArgs, context: &mut Context<'_>)
         Shell::Fish => include_str!("complete/ralph.fish").into(),
         shell => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut visible(command_line()), "ralph", &mut script);
+            let mut command = visible((context.program.command_line)());
+            clap_complete::generate(shell, &mut command, "ralph", &mut script);
             String::from_utf8_lossy(&script).into_owned()
         }
     };

@@ -2,7 +2,6 @@
 
 use clap::Args;
 
-use crate::app::command_line;
 use crate::error::{Done, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
@@ -19,14 +18,14 @@ pub(crate) fn cmd_help(args: &HelpArgs, context: &mut Context<'_>) -> Done {
     if args.topic == ["exit-codes"] {
         return context.out.data(Exit::table());
     }
-    let help = find(&args.topic)?.render_long_help();
+    let help = find(&args.topic, context)?.render_long_help();
     let text = if context.out.style.color { help.ansi().to_string() } else { help.to_string() };
     context.out.data(text)
 }
 
 /// The command that these words name, with its full name.
-pub(super) fn find(words: &[String]) -> Result<clap::Command> {
-    let mut command = command_line();
+pub(super) fn find(words: &[String], context: &Context<'_>) -> Result<clap::Command> {
+    let mut command = (context.program.command_line)();
     command.build();
     for word in words {
         let Some(next) = command.find_subcommand(word) else {

@@ -14,7 +14,7 @@ pub(crate) struct ManArgs {
 }
 
 pub(crate) fn cmd_man(args: &ManArgs, context: &mut Context<'_>) -> Done {
-    let command = super::help::find(&args.command)?;
+    let command = super::help::find(&args.command, context)?;
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;
     context.out.data(String::from_utf8_lossy(&page))

@@ -14,7 +14,7 @@ use ralph_ui::style::{Meaning, TextStyle};
 
 use crate::error::{CliError, Done, Result};
 use crate::trust::{self, Decision};
-use crate::wiring::{Context, out_of_reach};
+use crate::wiring::{Context, found_command, out_of_reach, unwritable};
 
 /// Show and approve files that decide what ralph runs
 ///
@@ -113,7 +113,7 @@ fn waiting(project: &Project, ledger: &Ledger) -> Vec<Waiting> {
     let mut all = Vec::new();
     for name in ledger.files.keys() {
         let now = match name.as_str() {
-            FOUND => Version::of(trust::found_command()(&project.worktree)),
+            FOUND => Version::of(found_command()(&project.worktree)),
             name => version(&project.worktree, name),
         };
         if let Some(used) = ledger.instead_of(name, &now) {
@@ -148,7 +148,7 @@ fn only(files: &[String], state: &mut State) -> Done {
 fn revoke(json: bool, context: &mut Context<'_>) -> Done {
     let (trust, _) = context.ledger()?;
     let written = trust.set_approval(Approval::Revoked);
-    written.map_err(|error| trust::unwritable(trust, &error))?;
+    written.map_err(|error| unwritable(trust, &error))?;
     if json {
         return context.out.json(&serde_json::json!({"standing": "asks"}));
     }
@@ -170,7 +170,7 @@ fn approve(state: &State, asks: bool, context: &mut Context<'_>) -> Done {
             }
         }
     });
-    written.map_err(|error| trust::unwritable(trust, &error))?;
+    written.map_err(|error| unwritable(trust, &error))?;
     context.reread_trust();
     Ok(())
 }

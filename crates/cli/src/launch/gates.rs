@@ -1,7 +1,6 @@
 //! Which gates a run uses: one answer for the loop and for `ralph doctor`.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,17 +13,16 @@ use ralph_engine::gates::{GateRules, GateSpec, GateTrial};
 use ralph_engine::host::may_run;
 use ralph_engine::project::Project;
 use ralph_engine::sandbox::Level;
-use ralph_engine::untrusted;
 use ralph_engine::vcs::GitVcs;
 
 use super::agent;
 use super::{GATE_TIMEOUT, sandbox};
-use crate::commands::init::DetectedCommand;
 use crate::config::{Config, key};
+use crate::detection::DetectedCommand;
 use crate::environment::Environment;
 use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
-use crate::wiring::Context;
+use crate::wiring::{Context, text_of};
 
 /// A gate, and the file it comes from.
 #[derive(Debug, Clone)]
@@ -116,7 +114,7 @@ pub(crate) fn trial(
     let sandboxed = sandbox::of_run(project, config, &[], context)?;
     let environment = context.environment;
     let mut vcs = GitVcs::new(project.clone())?;
-    if let Some(git_sandbox) = sandboxed.of_git(context) {
+    if let Some(git_sandbox) = sandbox::of_git(&sandboxed.sandbox, context) {
         vcs = vcs.sandboxed(&git_sandbox)?;
     }
     Ok(GateTrial {
@@ -180,16 +178,5 @@ pub(super) fn include(project: &Project, context: &Context<'_>) -> Result<String
     match context.instead_of(&project.worktree, INCLUDE)? {
         Some(version) => Ok(version.text().unwrap_or_default().to_owned()),
         None => text_of(project, INCLUDE),
-    }
-}
-
-/// The text of a file at the top of the worktree; nothing if it does not exist. A file that exists and cannot be read
-/// is an error: a session could have put anything in its place.
-pub(crate) fn text_of(project: &Project, name: &str) -> Result<String> {
-    match untrusted::read(&project.worktree, Path::new(name), untrusted::SMALL) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(failed!("{name} cannot be read: {error}")
-            .hint(format!("replace it with a regular file, or remove it: {name}"))),
     }
 }

@@ -70,7 +70,6 @@ use ralph_ui::tasks::{self, Kv};
 
 use crate::config::{Config, Preset, key};
 use crate::error::{CliError, Done, Result, known_feature, with_store};
-use crate::session_requests::TaskHandler;
 use crate::trust;
 use crate::wiring::Context;
 
@@ -84,12 +83,11 @@ pub(crate) use notify::wished as wished_notifiers;
 pub(crate) use policy::sessions_for_texts;
 pub(crate) use resume::{Interrupted, record as run_record, was_planning};
 pub(crate) use sandbox::{
-    RunSandbox, cache_folder, offer as sandbox_offer, sandbox_config, wanted as wanted_level,
+    cache_folder, offer as sandbox_offer, sandbox_config, wanted as wanted_level,
 };
 use source::Source;
-pub(crate) use worktrees::folder as worktree_folder;
 
-pub(crate) use gates::{ActiveGate, Missing, active_gates, text_of, trial as gate_trial};
+pub(crate) use gates::{ActiveGate, Missing, active_gates, trial as gate_trial};
 pub(crate) use source::{plan_file_done, preset_here};
 
 /// Bytes that must be free before a task is claimed.
@@ -404,7 +402,7 @@ fn assemble(
     let sandboxed = sandbox::of_run(&ready.project, &ready.config, &agents, context)?;
     let folder = ready.folder();
     let hook_environment = agent::gate_environment(context.environment);
-    let git_sandbox = sandboxed.of_git(context);
+    let git_sandbox = sandbox::of_git(&sandboxed.sandbox, context);
     let mut vcs = GitVcs::new(ready.project.clone())?.with_hooks(&hook_environment, GATE_TIMEOUT);
     vcs = vcs.hooks_in(ralph_engine::sandbox::Hooked::of(&sandboxed.sandbox));
     if ready.policy.adds_all() {
@@ -441,11 +439,15 @@ fn assemble(
         .map_err(bad_id)?;
     let screen = (at.lane.as_ref().map(|lane| &lane.display), options.conversation.as_ref());
     let reporters = display::reporters(&config, &project, &logs, screen, context)?;
-    let handler = TaskHandler::new(context.environment.clone(), project.clone(), config.clone());
+    let handler = (context.program.session_handler)(context, project.clone(), config.clone());
     let opened = store_path.clone();
     let source = (preset, ready.plan.as_ref());
     let request = resume::request(options, &config, source, &project, at.lane.as_ref());
-    let deciding = context.deciding(&options.mode, &at.home, &config, sandboxed.sandbox.holds())?;
+    let prompt = match &options.mode {
+        Mode::Prompt(path) => Some(path.as_path()),
+        Mode::Build | Mode::Plan | Mode::Feature(_) => None,
+    };
+    let deciding = context.deciding(prompt, &at.home, &config, sandboxed.sandbox.holds())?;
     let state_home = context.environment.state_home.as_deref();
     let publish =
         publish::setup(options, &config, &at.home, &policy, &logs, at.lane.as_ref(), state_home)?;
@@ -506,7 +508,7 @@ fn assemble(
             clock: Arc::new(SystemClock),
             programs: sandboxed.sandbox,
             vcs: Arc::new(vcs),
-            handler: Arc::new(handler),
+            handler,
             peek_text: Arc::new(peek_text),
             ids,
             ralph: agent::own_program(context.environment),

@@ -21,21 +21,12 @@ use crate::config::{Config, Key, List, key};
 use crate::environment::Environment;
 use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
-use crate::wiring::Context;
+use crate::wiring::{Context, RunSandbox};
 
-/// A sandbox that has been tried, and the notices about it.
-#[derive(Clone)]
-pub(crate) struct RunSandbox {
-    pub(crate) sandbox: Arc<Sandbox>,
-    pub(crate) notices: Vec<Notice>,
-}
-
-impl RunSandbox {
-    /// The sandbox for git commands that read sessions' files, if sessions can have their own git directory.
-    pub(super) fn of_git(&self, context: &Context<'_>) -> Option<GitSandbox> {
-        let jail: Arc<dyn Jail> = Arc::<Sandbox>::clone(&self.sandbox);
-        self.sandbox.mounts().then(|| GitSandbox::new(jail, context.environment.all.clone()))
-    }
+/// The sandbox for git commands that read sessions' files, if sessions can have their own git directory.
+pub(super) fn of_git(sandbox: &Arc<Sandbox>, context: &Context<'_>) -> Option<GitSandbox> {
+    let jail: Arc<dyn Jail> = Arc::<Sandbox>::clone(sandbox);
+    sandbox.mounts().then(|| GitSandbox::new(jail, context.environment.all.clone()))
 }
 
 pub(crate) fn wanted(config: &Config) -> Wanted {

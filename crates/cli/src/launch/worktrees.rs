@@ -1,10 +1,9 @@
 //! The worktrees of tasks that run in parallel, and the author of commits there.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ralph_engine::git::{Signing, signing};
-use ralph_engine::project::{Project, without_dots};
+use ralph_engine::project::Project;
 use ralph_engine::run::{BRANCH_PREFIX, WorktreePool};
 use ralph_engine::session_git::GitSandbox;
 use ralph_engine::vcs::trunk::Trunk;
@@ -14,7 +13,7 @@ use super::{GATE_TIMEOUT, agent, gates, git_failed};
 use crate::config::{Config, Key, Text, key};
 use crate::error::Result;
 use crate::exit_codes::Exit;
-use crate::wiring::Context;
+use crate::wiring::{Context, worktree_folder};
 
 /// How long a key may take to sign.
 const SIGNING: Duration = Duration::from_secs(10);
@@ -28,17 +27,6 @@ pub(super) fn identity(config: &Config) -> Identity {
         signing_key: text(key::GIT_WORKTREE_SIGNING_KEY),
         ssh_key: text(key::GIT_WORKTREE_SSH_KEY),
         home: None,
-    }
-}
-
-/// The folder of worktrees: inside the repository, beside it, or wherever the user says.
-pub(crate) fn folder(project: &Project, config: &Config, home: Option<&Path>) -> PathBuf {
-    let text = config.get(key::GIT_WORKTREE_DIR);
-    match (text.strip_prefix('~'), home) {
-        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
-            without_dots(&home.join(rest.trim_start_matches('/')))
-        }
-        _ => project.resolve(text),
     }
 }
 
@@ -68,7 +56,7 @@ pub(super) fn pools(
     context: &Context<'_>,
 ) -> Result<(Option<WorktreePool>, Option<WorktreePool>)> {
     let home = context.environment.home.clone();
-    let worktrees = Worktrees::new(project, &folder(project, config, home.as_deref()));
+    let worktrees = Worktrees::new(project, &worktree_folder(project, config, home.as_deref()));
     if have {
         check_key(project, config, context)?;
     } else {

@@ -43,7 +43,7 @@ impl World {
             SocketDir::make(environment.runtime_dir.as_deref(), &mut Ids::new(None)).unwrap();
         let project = Project::find(&folder.path().join("repo")).unwrap();
         let config = Config::load(Sources::default()).unwrap().config;
-        let handler = Arc::new(TaskHandler::new(environment, project, config));
+        let handler = Arc::new(TaskHandler::new(crate::app::PROGRAM, environment, project, config));
         let world = Self { folder, place, handler };
         for number in 1..=4 {
             let new = NewTask::titled(Title::new(format!("Task {number}")).unwrap());

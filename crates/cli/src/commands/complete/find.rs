@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
+use clap::FromArgMatches;
 use clap_complete::CompletionCandidate;
 use ralph_core::plan::FORMATS;
 use ralph_core::task::{Status, StatusFilter};
@@ -12,10 +13,10 @@ use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::wip::saved_tasks;
 
 use super::values::Values;
-use crate::app::{command_line, global_of};
+use crate::arguments::GlobalArgs;
 use crate::config::{self, Config, key};
 use crate::environment::Environment;
-use crate::wiring::Context;
+use crate::wiring::{Context, Program};
 
 /// How many values are offered at most.
 const MOST: usize = 500;
@@ -31,6 +32,7 @@ type Found = (String, String);
 #[derive(Debug)]
 pub(super) struct Finder {
     pub(super) environment: Environment,
+    pub(super) program: Program,
     pub(super) words: Vec<OsString>,
 }
 
@@ -114,13 +116,22 @@ impl Finder {
     }
 
     fn with<R>(&self, work: impl FnOnce(&Context<'_>) -> Option<R>) -> Option<R> {
-        let (mut global, home) = (global_of(&self.words)?, &self.environment.home);
+        let (mut global, home) = (self.global()?, &self.environment.home);
         // As the shell would pass it.
         global.directory = global.directory.map(|path| match (path.strip_prefix("~"), home) {
             (Ok(rest), Some(home)) => home.join(rest),
             _ => path,
         });
-        work(&Context::new(&self.environment, &global))
+        work(&Context::new(&self.environment, &global, self.program))
+    }
+
+    /// The global options of the unfinished command line.
+    fn global(&self) -> Option<GlobalArgs> {
+        let read = |words: &[OsString]| {
+            let command = (self.program.command_line)().ignore_errors(true);
+            GlobalArgs::from_arg_matches(&command.try_get_matches_from(words).ok()?).ok()
+        };
+        read(&self.words).or_else(|| read(&self.words[..1.min(self.words.len())]))
     }
 
     fn store(&self) -> Option<SqliteStore> {
@@ -129,7 +140,7 @@ impl Finder {
 
     /// The commands below those that are already named: `ralph help task <Tab>`.
     fn commands(&self) -> Vec<Found> {
-        let mut command = command_line();
+        let mut command = (self.program.command_line)();
         let named = self.words.iter().skip(2).take(self.words.len().saturating_sub(3));
         for word in named {
             let inner = word.to_str().and_then(|word| command.find_subcommand(word)).cloned();

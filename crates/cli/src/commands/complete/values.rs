@@ -156,7 +156,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::app::command_line;
+    use crate::app::PROGRAM;
 
     /// Every argument with values, as its command and its id.
     fn arguments(command: &clap::Command, path: &str, all: &mut Vec<(String, Arg)>) {
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn every_argument_has_values_or_is_free_text_and_every_row_is_used() {
         let mut all = Vec::new();
-        arguments(&command_line(), "", &mut all);
+        arguments(&(PROGRAM.command_line)(), "", &mut all);
         let without: BTreeSet<String> = all
             .iter()
             .filter(|(_, arg)| {

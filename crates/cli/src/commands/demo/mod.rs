@@ -17,7 +17,6 @@ use ralph_ui::line::{TextLine, paragraph};
 use ralph_ui::style::{Meaning, TextStyle};
 use ralph_ui::units::short_duration;
 
-use crate::app;
 use crate::environment::Environment;
 use crate::error::{CliError, Done};
 use crate::exit_codes::Exit;
@@ -133,7 +132,7 @@ impl Demo<'_, '_> {
         environment.all.push(("XDG_CACHE_HOME".into(), self.folder.join("cache").into()));
         environment.arguments.extend(arguments.iter().map(Into::into));
         environment.arguments.push(format!("--color={}", color(self.context.out.style)).into());
-        match app::run(&environment) {
+        match (self.context.program.run)(&environment) {
             Exit::Success => Ok(()),
             // The user stopped the demo, and the run has said so.
             Exit::Cancelled => Err(CliError::already_reported(Exit::Cancelled.code())),

@@ -11,8 +11,8 @@ use ralph_engine::session_git::SessionGitDir;
 use super::check::Check;
 use crate::config::Config;
 use crate::error::CliError;
-use crate::launch::{ActiveGate, Missing, active_gates, gate_trial, text_of};
-use crate::wiring::Context;
+use crate::launch::{ActiveGate, Missing, active_gates, gate_trial};
+use crate::wiring::{Context, text_of};
 
 pub(super) fn all(
     project: &Project,

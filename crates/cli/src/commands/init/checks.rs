@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::detect::{DOTNET, Top, node_runner, python_runner, recipe};
+use crate::detection::{DOTNET, Top, node_runner, python_runner, recipe};
 
 /// A check, and the file that shows it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]

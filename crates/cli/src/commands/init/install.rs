@@ -8,9 +8,8 @@ use ralph_engine::project::{Project, write_atomically};
 use ralph_engine::prompts::InitFile;
 use ralph_engine::untrusted;
 
-use super::detect::{self, DetectedCommand};
 use super::hooks;
-use super::propose::{self, Proposal, read_top};
+use super::propose::{self, Proposal};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -90,11 +89,6 @@ pub(crate) fn is_as_written(project: &Project, path: &str) -> bool {
 }
 
 pub(super) const SETTINGS: &str = ".claude/settings.json";
-
-/// The test commands that the worktree shows, the best one first.
-pub(crate) fn found_commands(worktree: &Path) -> Vec<DetectedCommand> {
-    detect::test_commands(&read_top(worktree, worktree))
-}
 
 /// Processes every file. If one cannot be written, the others still are. `all`: every proposed check becomes a gate.
 pub(crate) fn install(project: &Project, mode: Mode, proposal: &Proposal, all: bool) -> Vec<Step> {

@@ -1,7 +1,6 @@
 //! `ralph init`.
 
 mod checks;
-mod detect;
 mod hooks;
 mod install;
 mod propose;
@@ -14,15 +13,14 @@ use ralph_engine::project::Project;
 use ralph_engine::store::SqliteStore;
 use ralph_ui::style::Meaning;
 
-pub(crate) use detect::DetectedCommand;
-pub(crate) use install::{Did, Mode, Step, UNTOUCHED_GO, found_commands, install, is_as_written};
+pub(crate) use install::{Did, Mode, Step, UNTOUCHED_GO, install, is_as_written};
 pub(crate) use propose::Proposal;
 pub(crate) use undo::{Undo, apply, undo};
 
 use crate::error::{Done, Result};
 use crate::launch::{self, suggest};
 use crate::trust::{ask, may_ask};
-use crate::wiring::Context;
+use crate::wiring::{Context, text_of};
 
 /// Set up a repository: settings, prompts, tests and other checks, agent skills and hooks
 ///
@@ -69,7 +67,7 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     let all = wants_all(args, &project, &proposal, context)?;
     let mode = if args.force { Mode::Force } else { Mode::Add };
     let steps = install(&project, mode, &proposal, all);
-    let agents = launch::text_of(&project, "AGENTS.md").unwrap_or_default();
+    let agents = text_of(&project, "AGENTS.md").unwrap_or_default();
     let test_command = agents_md::test_command(&agents).unwrap_or_default();
     if args.json {
         let files: Vec<serde_json::Value> = steps.iter().map(step_json).collect();

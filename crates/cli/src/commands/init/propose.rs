@@ -3,14 +3,11 @@
 //! The tests are the gate of every run, through `AGENTS.md`. Other checks are comments until the user wants them: a check
 //! that fails today would fail every task.
 
-use std::path::Path;
-
 use ralph_core::stable_hash::stable_hash;
 use ralph_engine::project::Project;
-use ralph_engine::untrusted;
 
 use super::checks::{Check, checks};
-use super::detect::{self, DetectedCommand, Top};
+use crate::detection::{DetectedCommand, read_top, test_commands};
 
 /// The settings, up to the example of a gate.
 const SETTINGS: &str = include_str!("ralph.toml");
@@ -37,8 +34,7 @@ impl Proposal {
     pub(crate) fn of(project: &Project) -> Self {
         let root = project.worktree.as_path();
         let top = read_top(root, root);
-        let mut proposal =
-            Self { tests: detect::test_commands(&top), below: vec![], checks: checks(&top) };
+        let mut proposal = Self { tests: test_commands(&top), below: vec![], checks: checks(&top) };
         if !proposal.tests.is_empty() {
             return proposal;
         }
@@ -50,7 +46,7 @@ impl Proposal {
         for name in top.0.keys().filter(is_own).take(FOLDERS) {
             let below = read_top(root, &root.join(name));
             let folder = name.trim_end_matches('/');
-            if let Some(found) = detect::test_commands(&below).into_iter().next() {
+            if let Some(found) = test_commands(&below).into_iter().next() {
                 let from = format!("{name}{}", found.from);
                 proposal.below.push((folder.to_owned(), DetectedCommand { from, ..found }));
             }
@@ -139,31 +135,6 @@ fn mark(text: &str) -> String {
 /// Whether a shell takes the character as it is.
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
-}
-
-/// The files of a folder that help to detect its commands.
-pub(super) fn read_top(root: &Path, folder: &Path) -> Top {
-    let mut top = Top::default();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let Ok(mut name) = entry.file_name().into_string() else { continue };
-        let path = entry.path();
-        if path.is_dir() {
-            name.push('/');
-        }
-        let text = if detect::WORTH_READING.contains(&name.as_str()) {
-            let text = untrusted::read_text(root, &path, untrusted::SMALL);
-            text.ok().flatten().unwrap_or_default()
-        } else {
-            String::new()
-        };
-        top.0.insert(name, text);
-    }
-    for listed in detect::WORTH_LISTING {
-        let entries = std::fs::read_dir(folder.join(listed)).into_iter().flatten();
-        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        top.0.extend(names.map(|name| (format!("{listed}/{name}"), String::new())));
-    }
-    top
 }
 
 #[cfg(test)]

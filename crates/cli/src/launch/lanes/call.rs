@@ -20,12 +20,12 @@ use super::super::gates;
 use super::super::policy::sessions_of;
 use super::super::publish;
 use super::super::source::{no_plan, plan_error};
-use super::super::worktrees::{folder, identity};
+use super::super::worktrees::identity;
 use super::super::{RunOptions, git_failed};
 use super::remote::Remote;
 use crate::config::{Config, Preset, key};
 use crate::error::{CliError, Done, Result, quoted};
-use crate::wiring::Context;
+use crate::wiring::{Context, worktree_folder};
 
 /// A call that works on branches.
 pub(super) struct Call {
@@ -95,7 +95,7 @@ impl Call {
             identity: identity(config),
             include: gates::include(home, context)?,
             setup_command: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
-            folder: folder(home, config, context.environment.home.as_deref()),
+            folder: worktree_folder(home, config, context.environment.home.as_deref()),
             bases: vec![None; sections.len()],
             usual: None,
             remote: Remote::new(

@@ -1,6 +1,9 @@
 //! Detects the test command of a project, and how its tools are started, from the names and texts of the files at its top.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+
+use ralph_engine::untrusted;
 
 /// The files at the top of a project and in the folders of [`WORTH_LISTING`]: their names, folders with a slash
 /// at the end, and the texts of the files in [`WORTH_READING`].
@@ -43,15 +46,15 @@ pub(crate) struct DetectedCommand {
 }
 
 impl Top {
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
-    pub(super) fn text(&self, name: &str) -> &str {
+    pub(crate) fn text(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
 
-    pub(super) fn first<'a>(&self, names: &[&'a str]) -> Option<&'a str> {
+    pub(crate) fn first<'a>(&self, names: &[&'a str]) -> Option<&'a str> {
         names.iter().copied().find(|name| self.has(name))
     }
 
@@ -65,7 +68,7 @@ impl Top {
         from.take_while(|name| name.starts_with(start)).find(|name| name.ends_with(".py"))
     }
 
-    pub(super) fn ending(&self, end: &str) -> Option<&str> {
+    pub(crate) fn ending(&self, end: &str) -> Option<&str> {
         self.0.keys().map(String::as_str).find(|name| name.ends_with(end))
     }
 }
@@ -92,7 +95,7 @@ const LANGUAGES: [Rule; 14] = [
 ];
 const GRADLE: [&str; 3] = ["build.gradle", "build.gradle.kts", "settings.gradle.kts"];
 /// The endings of project files.
-pub(super) const DOTNET: [&str; 4] = [".sln", ".slnx", ".csproj", ".fsproj"];
+pub(crate) const DOTNET: [&str; 4] = [".sln", ".slnx", ".csproj", ".fsproj"];
 const RECIPES: [Rule; 2] = [|top| make_target(top, "test"), |top| just_recipe(top, "test")];
 
 /// Every test command that the project shows, the best one first.
@@ -132,16 +135,16 @@ fn node(top: &Top) -> Option<(String, &str)> {
     Some((format!("{server}{command}"), "package.json"))
 }
 
-pub(super) struct NodeRunner {
-    pub(super) name: &'static str,
+pub(crate) struct NodeRunner {
+    pub(crate) name: &'static str,
     /// The script `test`.
     test: &'static str,
     /// A program of the project's dependencies.
-    pub(super) exec: &'static str,
+    pub(crate) exec: &'static str,
 }
 
 /// The one that `package.json` names, or else the one whose lock file is there.
-pub(super) fn node_runner(top: &Top, package: &serde_json::Value) -> NodeRunner {
+pub(crate) fn node_runner(top: &Top, package: &serde_json::Value) -> NodeRunner {
     let named = package.get("packageManager").and_then(|name| name.as_str()).unwrap_or_default();
     let is = |name: &str, locks: &[&str]| match named.split('@').next() {
         Some("") | None => top.first(locks).is_some(),
@@ -160,7 +163,7 @@ pub(super) fn node_runner(top: &Top, package: &serde_json::Value) -> NodeRunner 
 }
 
 /// What starts a program in the environment of a Python project; empty without a tool for that.
-pub(super) fn python_runner(top: &Top) -> &'static str {
+pub(crate) fn python_runner(top: &Top) -> &'static str {
     match top.first(&["uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock"]) {
         Some("uv.lock") => "uv run ",
         Some("poetry.lock") => "poetry run ",
@@ -244,7 +247,7 @@ fn zig(top: &Top) -> Option<(String, &str)> {
     has_step.then(|| ("zig build test".to_owned(), "build.zig"))
 }
 
-pub(super) fn recipe<'t>(top: &'t Top, name: &str) -> Option<(String, &'t str)> {
+pub(crate) fn recipe<'t>(top: &'t Top, name: &str) -> Option<(String, &'t str)> {
     make_target(top, name).or_else(|| just_recipe(top, name))
 }
 
@@ -271,6 +274,36 @@ fn just_recipe<'t>(top: &'t Top, name: &str) -> Option<(String, &'t str)> {
             && words.all(|word| word.starts_with('*') || word.contains('='))
     };
     top.text(file).lines().any(is_recipe).then(|| (format!("just {name}"), file))
+}
+
+/// The files of a folder that help to detect its commands.
+pub(crate) fn read_top(root: &Path, folder: &Path) -> Top {
+    let mut top = Top::default();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(mut name) = entry.file_name().into_string() else { continue };
+        let path = entry.path();
+        if path.is_dir() {
+            name.push('/');
+        }
+        let text = if WORTH_READING.contains(&name.as_str()) {
+            let text = untrusted::read_text(root, &path, untrusted::SMALL);
+            text.ok().flatten().unwrap_or_default()
+        } else {
+            String::new()
+        };
+        top.0.insert(name, text);
+    }
+    for listed in WORTH_LISTING {
+        let entries = std::fs::read_dir(folder.join(listed)).into_iter().flatten();
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        top.0.extend(names.map(|name| (format!("{listed}/{name}"), String::new())));
+    }
+    top
+}
+
+/// The test commands that the worktree shows, the best one first.
+pub(crate) fn found_commands(worktree: &Path) -> Vec<DetectedCommand> {
+    test_commands(&read_top(worktree, worktree))
 }
 
 #[cfg(test)]
