@@ -8,7 +8,7 @@ use ralph_engine::socket::client::{self, ClientError};
 
 use crate::error::{CliError, Result, quoted};
 use crate::status_query::{self, RunFiles};
-use crate::wiring::{Context, out_of_reach};
+use crate::wiring::Context;
 
 /// How often, and how long each time, to wait for a run that has just started.
 const TRIES: u32 = 40;
@@ -17,9 +17,7 @@ const MOMENT: Duration = Duration::from_millis(50);
 /// The lines of the journal of the active run, from the first on. The channel closes when the run ends. `None` if no
 /// run is active here.
 pub(crate) fn follow(context: &mut Context<'_>) -> Result<Option<Receiver<String>>> {
-    if context.session_socket().is_some() {
-        return Err(out_of_reach());
-    }
+    context.refuse_in_session()?;
     let Some(socket) = socket(context)? else { return Ok(None) };
     let lines = match client::feed(&socket, 1) {
         Ok(lines) => lines,

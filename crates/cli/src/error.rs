@@ -112,6 +112,11 @@ impl CliError {
         Self { already_reported: true, ..Self::new(exit.copied().unwrap_or(Exit::Error), "") }
     }
 
+    /// The end of a command whose messages have been printed.
+    pub(crate) fn ended_with(code: u8) -> Done {
+        if code == 0 { Ok(()) } else { Err(Self::already_reported(code)) }
+    }
+
     pub(crate) fn with_exit(self, exit: Exit) -> Self {
         Self { exit, ..self }
     }

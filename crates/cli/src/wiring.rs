@@ -128,6 +128,11 @@ impl<'a> Context<'a> {
         self.environment.get("RALPH_SOCKET").map(Path::new)
     }
 
+    /// Refuses a command that a session may not use.
+    pub(crate) fn refuse_in_session(&self) -> Result<()> {
+        self.session_socket().map_or(Ok(()), |_| Err(out_of_reach()))
+    }
+
     pub(crate) fn read_stdin(&mut self) -> Result<String> {
         match &mut self.for_session {
             Some((_, stdin)) => Ok(std::mem::take(stdin)),
@@ -263,9 +268,7 @@ impl<'a> Context<'a> {
 
     /// The path of the store, after checking that the folder is ralph's.
     pub(crate) fn store_path(&mut self) -> Result<(Project, PathBuf)> {
-        if self.session_socket().is_some() {
-            return Err(out_of_reach());
-        }
+        self.refuse_in_session()?;
         let project = self.project()?;
         project.check_ours()?;
         let path = project.resolve(self.config()?.get(key::STORE_PATH));
@@ -444,6 +447,15 @@ pub(crate) fn worktree_folder(project: &Project, config: &Config, home: Option<&
         }
         _ => project.resolve(text),
     }
+}
+
+/// The file of the task database, and those beside it.
+pub(crate) fn store_files(store: &Path) -> [PathBuf; 4] {
+    ["", "-wal", "-shm", "-lock"].map(|end| {
+        let mut path = store.to_owned().into_os_string();
+        path.push(end);
+        path.into()
+    })
 }
 
 /// The text of a file at the top of the worktree; nothing if it does not exist. A file that exists and cannot be read

@@ -10,7 +10,7 @@ use ralph_engine::untrusted;
 use serde_json::json;
 
 use crate::error::{CliError, Done, Result, task_id};
-use crate::wiring::{Context, out_of_reach};
+use crate::wiring::Context;
 
 #[derive(Debug, Args)]
 pub(crate) struct ControlArgs {
@@ -146,9 +146,7 @@ fn print_result(
 /// Sends a control to the run of this worktree and to those of its branches. Returns whether a run received it.
 /// A control about a task of a `branch` goes to the run of that branch alone.
 fn reach(control: &Control, branch: Option<&str>, context: &mut Context<'_>) -> Result<bool> {
-    if context.session_socket().is_some() {
-        return Err(out_of_reach());
-    }
+    context.refuse_in_session()?;
     let mut reached = false;
     for socket in control_sockets(branch, context)? {
         match client::control(&socket, control) {

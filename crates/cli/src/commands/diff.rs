@@ -21,7 +21,7 @@ use serde::Serialize;
 use crate::error::{Done, Result, quoted, task_id};
 use crate::history;
 use crate::status_query::RunFiles;
-use crate::wiring::{Context, out_of_reach};
+use crate::wiring::Context;
 
 /// Show what a task changed: its commits, or its unfinished work
 ///
@@ -64,9 +64,7 @@ struct Told<'a> {
 }
 
 pub(crate) fn cmd_diff(args: &DiffArgs, context: &mut Context<'_>) -> Done {
-    if context.session_socket().is_some() {
-        return Err(out_of_reach());
-    }
+    context.refuse_in_session()?;
     let project = context.project()?;
     let id = args.task.as_deref().map(task_id).transpose()?;
     let (folder, work) = match &id {

@@ -28,11 +28,11 @@ impl RunOptions {
 pub(super) fn named<T>(
     options: &RunOptions,
     context: &mut Context<'_>,
-    act: fn(&RunOptions, &mut Context<'_>) -> Result<T>,
+    act: impl FnOnce(&mut Context<'_>) -> Result<T>,
 ) -> Result<T> {
     let done = match context.session_socket() {
         Some(_) => Err(CliError::run_failed("a session cannot start another run")),
-        None => act(options, context),
+        None => act(context),
     };
     done.map_err(|error| error.of_command(options.command()))
 }

@@ -172,6 +172,13 @@ pub(crate) struct RunLocation {
     pub(crate) lane: Option<lanes::Lane>,
 }
 
+impl RunLocation {
+    /// A run in the worktree of the user.
+    fn here(project: Project) -> Self {
+        Self { home: project.clone(), project, lane: None }
+    }
+}
+
 /// A run that is ready to start, except for its lock and its folder.
 struct Plan {
     project: Project,
@@ -200,41 +207,21 @@ impl Plan {
 }
 
 pub(crate) fn launch(options: &RunOptions, context: &mut Context<'_>) -> Done {
-    command::named(options, context, launch_named)
-}
-
-fn launch_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
-    let options = &resume::take_up(options, context)?;
-    if let Some(plan) = branches(options, context)? {
-        arm(context)?;
-        let _watched = sandbox::watch(context)?;
-        return lanes::launch(options, &plan, context);
-    }
-    let outcome = run_named(options, context)?;
-    match outcome.code() {
-        0 => Ok(()),
-        code => Err(CliError::already_reported(code)),
-    }
+    command::named(options, context, |context| {
+        let options = &resume::take_up(options, context)?;
+        if let Some(plan) = branches(options, context)? {
+            arm(context)?;
+            let _watched = sandbox::watch(context)?;
+            return lanes::launch(options, &plan, context);
+        }
+        CliError::ended_with(start(options, context)?.code())
+    })
 }
 
 /// The same, for a command that continues with the outcome. Its own output must not mix with the printed events of the
 /// run.
 pub(crate) fn run_to_end(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome> {
-    command::named(options, context, run_named)
-}
-
-fn run_named(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome> {
-    let json = display::shown(&context.config()?) == DisplayKind::Json;
-    context.out.messages_in_json(json);
-    arm(context)?;
-    room_for_files(OPEN_FILES).map_err(|most| {
-        let few = format!("the limit of open files is {most}, and a run needs {OPEN_FILES}");
-        CliError::failed(few).hint(format!("raise the limit: ulimit -n {OPEN_FILES}"))
-    })?;
-    let _watched = sandbox::watch(context)?;
-    let outcome = start(options, context)?;
-    context.out.leave_stdout(json);
-    Ok(outcome)
+    command::named(options, context, |context| start(options, context))
 }
 
 fn arm(context: &mut Context<'_>) -> Done {
@@ -265,21 +252,18 @@ fn branches(options: &RunOptions, context: &mut Context<'_>) -> Result<Option<Pl
 }
 
 pub(crate) fn dry_run(options: &RunOptions, context: &mut Context<'_>) -> Done {
-    command::named(options, context, rehearse_named)
-}
-
-fn rehearse_named(options: &RunOptions, context: &mut Context<'_>) -> Done {
-    let options = &resume::take_up(options, context)?;
-    if let Some(plan) = branches(options, context)? {
-        return lanes::dry_run(options, &plan, context);
-    }
-    let mut store = context.reader()?;
-    let project = context.project()?;
-    let at = RunLocation { home: project.clone(), project, lane: None };
-    let plan = plan(options, &at, context, store.as_mut())?;
-    let (text, code) = dry::text(&plan, options, store.as_mut())?;
-    context.out.data(text)?;
-    if code == 0 { Ok(()) } else { Err(CliError::already_reported(code)) }
+    command::named(options, context, |context| {
+        let options = &resume::take_up(options, context)?;
+        if let Some(plan) = branches(options, context)? {
+            return lanes::dry_run(options, &plan, context);
+        }
+        let mut store = context.reader()?;
+        let at = RunLocation::here(context.project()?);
+        let plan = plan(options, &at, context, store.as_mut())?;
+        let (text, code) = dry::text(&plan, options, store.as_mut())?;
+        context.out.data(text)?;
+        CliError::ended_with(code)
+    })
 }
 
 fn plan(
@@ -373,18 +357,28 @@ fn plan(
     })
 }
 
+/// Runs the loop in this worktree until it ends.
 fn start(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome> {
+    let json = display::shown(&context.config()?) == DisplayKind::Json;
+    context.out.messages_in_json(json);
+    arm(context)?;
+    room_for_files(OPEN_FILES).map_err(|most| {
+        let few = format!("the limit of open files is {most}, and a run needs {OPEN_FILES}");
+        CliError::failed(few).hint(format!("raise the limit: ulimit -n {OPEN_FILES}"))
+    })?;
+    let _watched = sandbox::watch(context)?;
     let project = context.project()?;
     project.check_ours()?;
     project.exclude_state()?;
     check_version().map_err(git_failed)?;
     let lock = lock(&project)?;
-    let at = RunLocation { home: project.clone(), project, lane: None };
+    let at = RunLocation::here(project);
     let (setup, reporters) = assemble(options, at, lock, context)?;
     let ended = run::run(setup, reporters).map_err(run_error)?;
     for note in ended.notes {
         context.out.warning(note);
     }
+    context.out.leave_stdout(json);
     Ok(ended.outcome)
 }
 

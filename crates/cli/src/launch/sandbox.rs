@@ -1,6 +1,5 @@
 //! The sandbox of a run: which level the settings ask for, and what every sandbox of the run shows and hides.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,7 +20,7 @@ use crate::config::{Config, Key, List, key};
 use crate::environment::Environment;
 use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
-use crate::wiring::{Context, RunSandbox};
+use crate::wiring::{Context, RunSandbox, store_files};
 
 /// The sandbox for git commands that read sessions' files, if sessions can have their own git directory.
 pub(super) fn of_git(sandbox: &Arc<Sandbox>, context: &Context<'_>) -> Option<GitSandbox> {
@@ -179,12 +178,7 @@ pub(crate) fn sandbox_config(
     let environment = context.environment;
     let paths = |key: Key<List>| paths(config, key, project, environment);
     let mut hidden = vec![project.resolve(config.get(key::LOGS_DIR))];
-    let store = project.resolve(config.get(key::STORE_PATH));
-    for rest in ["", "-wal", "-shm", "-lock"] {
-        let mut name = OsString::from(&store);
-        name.push(rest);
-        hidden.push(name.into());
-    }
+    hidden.extend(store_files(&project.resolve(config.get(key::STORE_PATH))));
     hidden.extend(environment.user_config.clone());
     // The options of earlier runs, and what remains of their limits.
     hidden.extend(environment.state_home.as_ref().map(|home| home.join("ralph")));

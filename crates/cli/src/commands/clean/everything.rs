@@ -21,7 +21,7 @@ use super::{Cleaned, shown};
 use crate::config::key;
 use crate::error::{CliError, Done, Result};
 use crate::launch;
-use crate::wiring::Context;
+use crate::wiring::{Context, store_files};
 
 /// Parts of `.ralph` that ralph writes by itself. Features and skills may be yours.
 const STATE: [&str; 8] =
@@ -104,11 +104,7 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<C
     // A repo's ralph.toml may name any folder inside the repo: there, only files that look like ralph's are removed.
     state.extend(runs_in(&logs));
     if tasks.store.is_some() {
-        state.extend(["", "-wal", "-shm", "-lock"].map(|end| {
-            let mut path = store.clone().into_os_string();
-            path.push(end);
-            PathBuf::from(path)
-        }));
+        state.extend(store_files(&store));
     }
     state.extend(inventory::own_files(project));
     state.extend(

@@ -17,7 +17,7 @@ use super::init::{UNTOUCHED_GO, is_as_written};
 use crate::error::{CliError, Done, Result, quoted};
 use crate::launch;
 use crate::trust::{ask, may_ask};
-use crate::wiring::{Context, out_of_reach};
+use crate::wiring::Context;
 
 /// Remove ralph's files: the state of the last run, unchanged prompts, worktrees, or everything
 ///
@@ -86,9 +86,7 @@ impl Cleaned {
 }
 
 pub(crate) fn cmd_clean(args: &CleanArgs, context: &mut Context<'_>) -> Done {
-    if context.session_socket().is_some() {
-        return Err(out_of_reach());
-    }
+    context.refuse_in_session()?;
     let project = context.project()?;
     project.check_ours()?;
     let _locks = no_run(&project, args.worktrees || args.everything, args.dry_run)?;

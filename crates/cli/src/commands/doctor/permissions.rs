@@ -10,6 +10,7 @@ use ralph_engine::project::Project;
 
 use super::check::Check;
 use crate::config::{Config, key};
+use crate::wiring::store_files;
 
 /// Files of a run besides the task database and the logs.
 const FILES: [&str; 2] = ["state.toml", "run.lock"];
@@ -43,13 +44,7 @@ pub(super) fn fix(project: &Project, config: &Config) -> Vec<String> {
 
 /// The files that other users can access, with the modes that they should have, and those of other users.
 fn open(project: &Project, config: &Config) -> (Vec<(PathBuf, u32)>, Vec<PathBuf>) {
-    let store = project.resolve(config.get(key::STORE_PATH));
-    let beside = |ending: &str| {
-        let mut name = store.clone().into_os_string();
-        name.push(ending);
-        PathBuf::from(name)
-    };
-    let mut all = vec![store.clone(), beside("-wal"), beside("-shm"), beside("-lock")];
+    let mut all = store_files(&project.resolve(config.get(key::STORE_PATH))).to_vec();
     let own = project.worktree.join(".ralph");
     all.extend(FILES.map(|name| own.join(name)));
     // The folder itself contains only the names of branches.

@@ -1,10 +1,8 @@
 //! Adds ralph's hooks to Claude Code's `settings.json`, and leaves every other byte as it is.
 
-use std::fmt;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The events and what `ralph hook` calls them.
@@ -31,22 +29,22 @@ pub(crate) fn with_hooks(text: Option<&str>, refresh: bool) -> Result<Option<Str
 }
 
 fn with_hook(text: &str, event: &str, word: &str, refresh: bool) -> Result<Option<String>, String> {
-    let top = Members::of(text).map_err(|error| format!("it is not a JSON object: {error}"))?;
+    let top = members(text).map_err(|error| format!("it is not a JSON object: {error}"))?;
     let whole = text.len() - text.trim_start().len()..text.trim_end().len();
     let Some(hooks) = top.get("hooks") else {
         let item = member("hooks", '{', &member(event, '[', &group(word), ']'), '}');
         return Ok(Some(inserted(text, &whole, &item, 0)));
     };
-    let members = Members::of(hooks).map_err(|_| "its \"hooks\" are not an object".to_owned())?;
-    let Some(list) = members.get(event) else {
+    let inside = members(hooks.get()).map_err(|_| "its \"hooks\" are not an object".to_owned())?;
+    let Some(list) = inside.get(event) else {
         let item = member(event, '[', &group(word), ']');
-        return Ok(Some(inserted(text, &span(text, hooks), &item, 1)));
+        return Ok(Some(inserted(text, &span(text, hooks.get()), &item, 1)));
     };
-    let groups: Vec<&RawValue> =
-        serde_json::from_str(list).map_err(|_| format!("its \"hooks.{event}\" is not a list"))?;
+    let groups: Vec<&RawValue> = serde_json::from_str(list.get())
+        .map_err(|_| format!("its \"hooks.{event}\" is not a list"))?;
     let wanted = serde_json::Value::from(command(word)).to_string();
     match groups.into_iter().find_map(|group| ours(group.get(), word)) {
-        None => Ok(Some(inserted(text, &span(text, list), &group(word), 2))),
+        None => Ok(Some(inserted(text, &span(text, list.get()), &group(word), 2))),
         Some(found) if refresh && found != wanted => {
             let place = span(text, found);
             let mut text = text.to_owned();
@@ -72,20 +70,20 @@ pub(crate) fn without_hooks(text: &str) -> Option<String> {
 }
 
 fn without_hook(text: &str, event: &str, word: &str) -> Option<String> {
-    let top = Members::of(text).ok()?;
-    let hooks = Members::of(top.get("hooks")?).ok()?;
+    let top = members(text).ok()?;
+    let hooks = members(top.get("hooks")?.get()).ok()?;
     let list = hooks.get(event)?;
-    let groups: Vec<&RawValue> = serde_json::from_str(list).ok()?;
+    let groups: Vec<&RawValue> = serde_json::from_str(list.get()).ok()?;
     let wanted = serde_json::Value::from(command(word)).to_string();
     let is_ours = |group: &&RawValue| ours(group.get(), word) == Some(wanted.as_str());
     let at = groups.iter().position(is_ours)?;
     if groups.len() > 1 {
         return Some(without(text, &span(text, groups[at].get())));
     }
-    match hooks.0.len() {
-        1 if top.0.len() == 1 => Some("{}\n".to_owned()),
-        1 => Some(without(text, &top.place(text, "hooks")?)),
-        _ => Some(without(text, &hooks.place(text, event)?)),
+    match hooks.len() {
+        1 if top.len() == 1 => Some("{}\n".to_owned()),
+        1 => Some(without(text, &place(&top, text, "hooks")?)),
+        _ => Some(without(text, &place(&hooks, text, event)?)),
     }
 }
 
@@ -102,10 +100,10 @@ fn without(text: &str, place: &Range<usize>) -> String {
 
 /// The command in this group of hooks that calls ralph, as it is written.
 fn ours<'a>(group: &'a str, word: &str) -> Option<&'a str> {
-    let hooks = Members::of(group).ok()?.get("hooks")?;
-    let hooks: Vec<&RawValue> = serde_json::from_str(hooks).ok()?;
+    let hooks = *members(group).ok()?.get("hooks")?;
+    let hooks: Vec<&RawValue> = serde_json::from_str(hooks.get()).ok()?;
     hooks.into_iter().find_map(|hook| {
-        let written = Members::of(hook.get()).ok()?.get("command")?;
+        let written = members(hook.get()).ok()?.get("command")?.get();
         let command: String = serde_json::from_str(written).ok()?;
         command.contains(&format!("ralph hook {word}")).then_some(written)
     })
@@ -166,46 +164,20 @@ fn span(whole: &str, part: &str) -> Range<usize> {
     start..start + part.len()
 }
 
-/// The members of an object in their order, each value as it is written.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
+/// The members of an object, each value as it is written. Of several with the same name the last one counts, as
+/// everywhere.
+type Members<'a> = BTreeMap<String, &'a RawValue>;
 
-impl<'a> Members<'a> {
-    fn of(text: &'a str) -> serde_json::Result<Self> {
-        serde_json::from_str(text)
-    }
-
-    /// Where a member lies, with its name.
-    fn place(&self, whole: &str, name: &str) -> Option<Range<usize>> {
-        let value = span(whole, self.get(name)?);
-        let quoted = serde_json::Value::from(name).to_string();
-        let start = whole[..value.start].rfind(&quoted)?;
-        Some(start..value.end)
-    }
-
-    /// The value of a member. Of several with the same name the last one counts, as everywhere.
-    fn get(&self, name: &str) -> Option<&'a str> {
-        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.get())
-    }
+fn members(text: &str) -> serde_json::Result<Members<'_>> {
+    serde_json::from_str(text)
 }
 
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Members<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Reader)
-    }
+/// Where a member lies in the whole text, with its name.
+fn place(members: &Members<'_>, whole: &str, name: &str) -> Option<Range<usize>> {
+    let value = span(whole, members.get(name)?.get());
+    let quoted = serde_json::Value::from(name).to_string();
+    let start = whole[..value.start].rfind(&quoted)?;
+    Some(start..value.end)
 }
 
 #[cfg(test)]

@@ -27,10 +27,7 @@ pub(super) fn pass_on(socket: &Path, args: &TaskArgs, context: &mut Context<'_>)
     if code != 0 || !context.global.quiet {
         context.out.passed_on(&err);
     }
-    match code {
-        0 => Ok(()),
-        code => Err(CliError::already_reported(code)),
-    }
+    CliError::ended_with(code)
 }
 
 /// Why the loop did not answer. The store is never used directly instead.

@@ -22,7 +22,7 @@ use self::choose::{Place, Target, choose};
 use crate::commands::task::{Reopened, given_reason, reopen};
 use crate::error::{CliError, Done, Result, quoted, task_id};
 use crate::trust::{ask, may_ask};
-use crate::wiring::{Context, out_of_reach};
+use crate::wiring::Context;
 
 /// Undo a task or the last iterations: revert their commits with new commits and reopen the tasks
 ///
@@ -80,9 +80,7 @@ struct Reverted<'a> {
 }
 
 pub(crate) fn cmd_undo(args: &UndoArgs, context: &mut Context<'_>) -> Done {
-    if context.session_socket().is_some() {
-        return Err(out_of_reach());
-    }
+    context.refuse_in_session()?;
     let reason = given_reason(args.reason.as_deref())?;
     check_version()?;
     let target = target(args, context)?;

@@ -13,14 +13,13 @@ use ralph_engine::git::base::{current_branch, is_merged, pr_base, start_of};
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::Scope;
 use ralph_engine::project::Project;
-use ralph_engine::worktrees::{Identity, Worktrees};
+use ralph_engine::worktrees::Worktrees;
 use ralph_ui::dry_run::{LaneDryRun, LanesDryRun};
 
 use super::super::gates;
 use super::super::policy::sessions_of;
 use super::super::publish;
 use super::super::source::{no_plan, plan_error};
-use super::super::worktrees::identity;
 use super::super::{RunOptions, git_failed};
 use super::remote::Remote;
 use crate::config::{Config, Preset, key};
@@ -38,20 +37,15 @@ pub(super) struct Call {
     stray: Vec<Stray>,
     /// The only branch to work on, if one is named.
     pub(super) only: Option<usize>,
-    /// How many run in parallel; 0 means all.
-    pub(super) jobs: usize,
-    pub(super) identity: Identity,
+    pub(super) config: Config,
     /// The patterns of `.worktreeinclude`.
     pub(super) include: String,
-    /// The command that prepares a new worktree.
-    pub(super) setup_command: String,
     pub(super) folder: PathBuf,
     /// The base that each section names.
     bases: Vec<Option<String>>,
     /// The base of the others.
     pub(super) usual: Option<String>,
     pub(super) remote: Remote,
-    pub(super) keep: String,
     pub(super) run: Option<RunId>,
     /// The commit at which ralph found or created each branch.
     pub(super) begun: RefCell<Vec<Option<String>>>,
@@ -59,7 +53,6 @@ pub(super) struct Call {
     text: String,
     /// Why the plan can no longer be read.
     unread: Option<String>,
-    protected: Vec<String>,
 }
 
 /// Refuses a call from another worktree than the main one.
@@ -77,7 +70,7 @@ impl Call {
         options: &RunOptions,
         plan: &PlanFile,
         home: &Project,
-        config: &Config,
+        config: Config,
         context: &Context<'_>,
     ) -> Result<Self> {
         let read = plan.read().map_err(plan_error)?;
@@ -91,33 +84,29 @@ impl Call {
         let mut call = Self {
             plan: plan.clone(),
             only,
-            jobs: jobs(config),
-            identity: identity(config),
             include: gates::include(home, context)?,
-            setup_command: config.get(key::GIT_WORKTREE_SETUP).trim().to_owned(),
-            folder: worktree_folder(home, config, context.environment.home.as_deref()),
+            folder: worktree_folder(home, &config, context.environment.home.as_deref()),
             bases: vec![None; sections.len()],
             usual: None,
             remote: Remote::new(
                 Preset::named("branches")
-                    .is_some_and(|preset| publish::wanted(options, config, preset).is_some()),
-                config,
+                    .is_some_and(|preset| publish::wanted(options, &config, preset).is_some()),
+                &config,
                 publish::records(context.environment.state_home.as_deref(), home),
             ),
-            keep: config.get(key::GIT_WORKTREE_KEEP).to_owned(),
             run: None,
             begun: RefCell::new(vec![None; sections.len()]),
             text: read.text,
             unread: None,
-            protected: config.texts(key::GIT_PROTECTED_BRANCHES),
             home: home.clone(),
+            config,
             sections,
             empty,
             stray: read.doc.stray,
         };
         let current = current_branch(home).map_err(git_failed)?;
         call.open().try_for_each(|at| call.check_name(at, current.as_deref()))?;
-        call.find_bases(config)?;
+        call.find_bases()?;
         Ok(call)
     }
 
@@ -130,8 +119,9 @@ impl Call {
 
     fn check_name(&self, at: usize, current: Option<&str>) -> Done {
         let section = &self.sections[at];
-        let mut checked = check_free(&section.name, &self.protected, current);
-        if is_protected(section.name.as_str(), &self.protected) {
+        let protected = self.config.texts(key::GIT_PROTECTED_BRANCHES);
+        let mut checked = check_free(&section.name, &protected, current);
+        if is_protected(section.name.as_str(), &protected) {
             checked = Err(BranchError::Protected { name: section.name.to_string() });
         }
         checked.map_err(|error| self.refused(section, &error))
@@ -149,8 +139,8 @@ impl Call {
     }
 
     /// The base of each branch. A base that is not a commit is an error before anything starts.
-    pub(super) fn find_bases(&mut self, config: &Config) -> Done {
-        let usual = pr_base(&self.home, &self.remote.pr, config.get(key::GIT_PR_BASE));
+    pub(super) fn find_bases(&mut self) -> Done {
+        let usual = pr_base(&self.home, &self.remote.pr, self.config.get(key::GIT_PR_BASE));
         let usual = match usual.map_err(git_failed)? {
             Some(base) => match self.base_commit(&base.name)? {
                 Some(commit) => Some(commit),
@@ -300,7 +290,7 @@ impl Call {
 
     /// Removes worktrees of branches that are done, clean and merged into their base.
     pub(super) fn remove_merged(&self, context: &mut Context<'_>) -> Done {
-        if self.keep != "until-merged" {
+        if self.config.get(key::GIT_WORKTREE_KEEP) != "until-merged" {
             return Ok(());
         }
         let worktrees = self.worktrees();
@@ -323,12 +313,10 @@ impl Call {
     }
 
     /// Removes the worktree of a branch that has just been completed, if the settings keep none.
-    pub(super) fn remove_finished(&self, number: usize, context: &mut Context<'_>) -> Done {
-        if self.keep != "never" {
-            return Ok(());
+    pub(super) fn remove_finished(&self, number: usize, context: &mut Context<'_>) {
+        if self.config.get(key::GIT_WORKTREE_KEEP) == "never" {
+            self.remove_worktree(&self.sections[number].name, context);
         }
-        self.remove_worktree(&self.sections[number].name, context);
-        Ok(())
     }
 
     /// Removes the worktree of a branch, and says where its uncommitted work is. Returns whether it is gone.
@@ -348,14 +336,23 @@ impl Call {
         }
     }
 
-    pub(super) fn rehearsed(&self, options: &RunOptions, config: &Config) -> String {
-        let mut order = Schedule::new(self.sections.clone(), self.jobs);
+    /// The order of the branches.
+    pub(super) fn schedule(&self) -> Schedule {
+        // All of them run in parallel, unless the user limits them.
+        let set = self.config.is_set(key::LOOP_JOBS).then(|| self.config.get(key::LOOP_JOBS));
+        let jobs = set.map_or(0, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX));
+        let mut schedule = Schedule::new(self.sections.clone(), jobs);
         if let Some(only) = self.only {
-            order.only(only);
+            schedule.only(only);
         }
+        schedule
+    }
+
+    pub(super) fn rehearsed(&self, options: &RunOptions) -> String {
+        let mut order = self.schedule();
         let at_once = std::iter::from_fn(|| order.next_lane()).count();
         let most =
-            Preset::named("branches").and_then(|preset| sessions_of(options, config, preset));
+            Preset::named("branches").and_then(|preset| sessions_of(options, &self.config, preset));
         let meant = (0..self.sections.len()).filter(|at| self.only.is_none_or(|only| only == *at));
         let lanes = meant.map(|at| {
             let section = &self.sections[at];
@@ -381,12 +378,6 @@ impl Call {
         };
         page.text()
     }
-}
-
-/// How many branches ralph works on in parallel; 0, the default, means all.
-fn jobs(config: &Config) -> usize {
-    let set = config.is_set(key::LOOP_JOBS).then(|| config.get(key::LOOP_JOBS));
-    set.map_or(0, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX))
 }
 
 fn find(sections: &[Section], name: &str) -> Result<usize> {

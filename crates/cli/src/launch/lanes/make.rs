@@ -4,51 +4,41 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use ralph_core::attempt::context::BranchWork;
 use ralph_core::branch::BranchName;
 use ralph_core::run::{Fact, Notice, RunEvent};
 use ralph_core::view::Reporter;
+use ralph_engine::clock::Stopwatch;
 use ralph_engine::git::commit_of;
 use ralph_engine::interrupts::Interrupts;
 use ralph_engine::ports::GitError;
 use ralph_engine::project::Project;
 use ralph_engine::run::shared_budget::SharedBudget;
-use ralph_engine::run::{self, Ended, Setup};
-use ralph_engine::worktrees::WorktreeSetupError;
-use ralph_engine::worktrees::{Identity, Prepared, Wanted};
+use ralph_engine::run::{self, Ended};
+use ralph_engine::worktrees::{Identity, Prepared, Wanted, WorktreeSetupError, run_worktree_setup};
 
 use super::super::display::Shared;
+use super::super::worktrees::identity;
 use super::super::{RunLocation, RunOptions, assemble, git_failed, lock, run_error};
 use super::call::Call;
 use super::controls::Controls;
 use super::{End, Lane, LaneEvent, Went};
+use crate::config::key;
 use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
 /// What all lanes share.
 pub(super) struct Shares {
-    pub(super) shared_budget: SharedBudget,
-    pub(super) display: Shared,
-    /// How long the call has been running.
-    pub(super) elapsed: Duration,
+    pub(super) began: Stopwatch,
     pub(super) interrupts: Interrupts,
     pub(super) controls: Controls,
     pub(super) events: Sender<LaneEvent>,
 }
 
 /// A lane that is ready to start.
-pub(super) struct Ready {
-    setup: Setup,
-    reporters: Vec<Box<dyn Reporter + Send>>,
-    worktree_setup: Option<WorktreeSetup>,
-    published: Published,
-    display: Shared,
-    interrupts: Interrupts,
-    controls: Controls,
-}
+pub(super) type ReadyLane = Box<dyn FnOnce() -> End + Send>;
 
 /// Follows the publication of a lane's branch, and reports when the lane has nothing left to do but watch.
 #[derive(Debug, Clone)]
@@ -83,19 +73,18 @@ impl Reporter for Published {
     }
 }
 
-/// Runs the command that prepares a new worktree.
-type WorktreeSetup = Box<dyn FnOnce() -> Result<(), WorktreeSetupError> + Send>;
-
 impl Call {
     /// Creates or reuses the worktree of a branch, and sets up the run in it. `None` if the branch is done and has no
     /// worktree.
     pub(super) fn begin(
         &self,
         number: usize,
+        (shared_budget, display): (SharedBudget, Shared),
         shares: &Shares,
         options: &RunOptions,
         context: &mut Context<'_>,
-    ) -> Result<Option<Ready>> {
+    ) -> Result<Option<ReadyLane>> {
+        let elapsed = shares.began.elapsed();
         let section = &self.sections[number];
         let branch = &section.name;
         let worktrees = self.worktrees();
@@ -116,7 +105,7 @@ impl Call {
                 .hint("set git.pr_base to a branch"));
         };
         let home = context.environment.home.clone();
-        let identity = Identity { home, ..self.identity.clone() };
+        let identity = Identity { home, ..identity(&self.config) };
         let wanted = Wanted {
             branch,
             base: &base,
@@ -137,8 +126,8 @@ impl Call {
             plan: self.plan.of_branch(branch.as_str(), &prepared.path, &prepared.began),
             base: section.base.clone(),
             work: BranchWork { name: branch.to_string(), goal: section.goal.clone() },
-            shared_budget: shares.shared_budget.clone(),
-            display: shares.display.clone(),
+            shared_budget,
+            display: display.clone(),
         };
         let place = RunLocation { project, home: self.home.clone(), lane: Some(lane) };
         let (mut setup, mut reporters) = assemble(options, place, lock, context)?;
@@ -151,37 +140,49 @@ impl Call {
         setup.notices.extend(worktree_notices(branch, &base, &prepared));
         let time = &mut setup.policy.budget.time_ms;
         if *time > 0 {
-            let elapsed = u64::try_from(shares.elapsed.as_millis()).unwrap_or(u64::MAX);
+            let elapsed = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
             *time = time.saturating_sub(elapsed).max(1);
         }
         let shown = setup.ports.vcs.shown_to_judges(None)?;
-        let is_new = !self.setup_command.is_empty() && !prepared.setup_done;
-        let worktree_setup = is_new.then(|| {
-            let (command, folder) = (self.setup_command.clone(), prepared.path.clone());
-            let environment = setup.judge_environment().to_vec();
-            let sandbox = Arc::clone(&setup.sandbox);
-            let log = setup.files.logs.folder.join("setup.log");
-            let branch = branch.clone();
-            Box::new(move || {
-                let (env, jail) = (environment, (sandbox.as_ref(), shown));
-                ralph_engine::worktrees::run_worktree_setup(
-                    &worktrees, &branch, &command, &folder, &env, jail, &log,
-                )
-            }) as WorktreeSetup
-        });
-        let (display, interrupts) = (shares.display.clone(), shares.interrupts.clone());
-        let controls = shares.controls.clone();
+        let prepare = self.config.get(key::GIT_WORKTREE_SETUP).trim().to_owned();
+        let is_prepared = prepare.is_empty() || prepared.setup_done;
+        let (branch, folder) = (branch.clone(), prepared.path);
+        let (interrupts, controls) = (shares.interrupts.clone(), shares.controls.clone());
         let published = Published { went: Arc::default(), number, events: shares.events.clone() };
         reporters.push(Box::new(published.clone()));
-        Ok(Some(Ready {
-            setup,
-            reporters,
-            worktree_setup,
-            published,
-            display,
-            interrupts,
-            controls,
-        }))
+        Ok(Some(Box::new(move || {
+            if !is_prepared {
+                let (env, jail) = (setup.judge_environment(), (setup.sandbox.as_ref(), shown));
+                let log = setup.files.logs.folder.join("setup.log");
+                let ran =
+                    run_worktree_setup(&worktrees, &branch, &prepare, &folder, env, jail, &log);
+                match ran {
+                    Ok(()) => {}
+                    Err(WorktreeSetupError::Interrupted) => return End::Cancelled,
+                    Err(error) => {
+                        let is_git = matches!(error, WorktreeSetupError::Git(_));
+                        let exit = if is_git { Exit::GitFailed } else { Exit::Error };
+                        return failed(&display, exit.code(), error.to_string());
+                    }
+                }
+            }
+            // From here on the run receives commands itself.
+            if interrupts.was_interrupted() || controls.cancelled() {
+                return End::Cancelled;
+            }
+            match run::run(setup, reporters) {
+                Ok(Ended { outcome, notes }) => {
+                    for note in notes {
+                        let _ = writeln!(display.writer(), "warning: {note}");
+                    }
+                    End::Ran(Box::new(outcome), published.went().clone())
+                }
+                Err(error) => {
+                    let error = run_error(error);
+                    failed(&display, error.exit.code(), error.message().to_owned())
+                }
+            }
+        })))
     }
 }
 
@@ -195,38 +196,6 @@ fn worktree_notices(branch: &BranchName, base: &str, prepared: &Prepared) -> Vec
         notes.push(format!("{base} has commits that are missing from branch {branch}"));
     }
     notes.into_iter().map(|text| Notice::Other { text }).collect()
-}
-
-impl Ready {
-    pub(super) fn run(self) -> End {
-        let Self { setup, reporters, worktree_setup, display, interrupts, controls, published } =
-            self;
-        match worktree_setup.map_or(Ok(()), |prepare| prepare()) {
-            Ok(()) => {}
-            Err(WorktreeSetupError::Interrupted) => return End::Cancelled,
-            Err(error) => {
-                let is_git = matches!(error, WorktreeSetupError::Git(_));
-                let exit = if is_git { Exit::GitFailed } else { Exit::Error };
-                return failed(&display, exit.code(), error.to_string());
-            }
-        }
-        // From here on the run receives commands itself.
-        if interrupts.was_interrupted() || controls.cancelled() {
-            return End::Cancelled;
-        }
-        match run::run(setup, reporters) {
-            Ok(Ended { outcome, notes }) => {
-                for note in notes {
-                    let _ = writeln!(display.writer(), "warning: {note}");
-                }
-                End::Ran(Box::new(outcome), published.went().clone())
-            }
-            Err(error) => {
-                let error = run_error(error);
-                failed(&display, error.exit.code(), error.message().to_owned())
-            }
-        }
-    }
 }
 
 fn failed(display: &Shared, code: u8, why: String) -> End {

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use ralph_core::attempt::context::BranchWork;
 use ralph_core::ids::RunId;
-use ralph_core::run::lanes::{Schedule, joint_code};
+use ralph_core::run::lanes::joint_code;
 use ralph_core::run::{Outcome, Publication, PublishEnd, Review, ReviewEnd, StopReason};
 use ralph_engine::clock::Stopwatch;
 use ralph_engine::git::base::commits_since;
@@ -186,18 +186,18 @@ pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Contex
     // Held for the whole call, so that no other run works on this plan.
     let _lock = lock(&home)?;
     let config = context.config()?;
-    let mut call = Call::read(options, plan, &home, &config, context)?;
+    let mut call = Call::read(options, plan, &home, config.clone(), context)?;
     worktrees::check_key(&home, &config, context)?;
     tidy(Some(plan), &home, &config)?;
     call.warn(context);
-    call.ask_remote(&config, context)?;
+    call.ask_remote(context)?;
     call.warn_of_unpushed(context)?;
     call.remove_merged(context)?;
-    call.remove_merged_since(&config, context)?;
+    call.remove_merged_since(context)?;
     let interrupts = Interrupts::listen().map_err(CliError::from)?;
     let record = CallRecord::begin(options, plan, &home, &config, context)?;
     call.run = Some(record.run().clone());
-    let ends = run_all(&mut call, &interrupts, options, context)?;
+    let ends = run_all(&mut call, interrupts, options, context)?;
     record.end(&ends)?;
     finish(&call, &ends, context)
 }
@@ -205,10 +205,9 @@ pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Contex
 pub(super) fn dry_run(options: &RunOptions, plan: &PlanFile, context: &mut Context<'_>) -> Done {
     let home = context.project()?;
     call::check_home(&home)?;
-    let config = context.config()?;
-    let call = Call::read(options, plan, &home, &config, context)?;
+    let call = Call::read(options, plan, &home, context.config()?, context)?;
     call.warn(context);
-    context.out.data(call.rehearsed(options, &config))
+    context.out.data(call.rehearsed(options))
 }
 
 /// How long until the plan is read again while lanes run.
@@ -216,23 +215,21 @@ const PLAN_AGAIN: Duration = Duration::from_millis(500);
 
 fn run_all(
     call: &mut Call,
-    interrupts: &Interrupts,
+    interrupts: Interrupts,
     options: &RunOptions,
     context: &mut Context<'_>,
 ) -> Result<Vec<End>> {
     let count = call.sections.len();
-    let mut schedule = Schedule::new(call.sections.clone(), call.jobs);
-    if let Some(only) = call.only {
-        schedule.only(only);
-    }
+    let mut schedule = call.schedule();
     let mut purses = Vec::new();
     let mut displays = displays(call, context)?;
-    let began = Stopwatch::start();
-    let controls = Controls::default();
     let mut ends: Vec<Option<End>> = (0..count).map(|_| None).collect();
     let (events, notices) = mpsc::channel();
+    let (began, controls) = (Stopwatch::start(), Controls::default());
+    let shares = make::Shares { began, interrupts, controls, events };
+    let is_stopped = || shares.interrupts.was_interrupted() || shares.controls.cancelled();
     loop {
-        if interrupts.was_interrupted() || controls.cancelled() {
+        if is_stopped() {
             schedule.stop();
         }
         call.refresh(&mut schedule, context);
@@ -245,24 +242,13 @@ fn run_all(
             let shared_budget = SharedBudget::beside(&purses);
             purses.push(shared_budget.clone());
             let begun = call.check_late(number, count).and_then(|()| {
-                call.begin(
-                    number,
-                    &make::Shares {
-                        shared_budget,
-                        display: displays[number].clone(),
-                        elapsed: began.elapsed(),
-                        interrupts: interrupts.clone(),
-                        controls: controls.clone(),
-                        events: events.clone(),
-                    },
-                    options,
-                    context,
-                )
+                let own = (shared_budget, displays[number].clone());
+                call.begin(number, own, &shares, options, context)
             });
             let end = match begun {
                 Ok(None) => End::Done,
                 Ok(Some(ready)) => {
-                    spawn(number, ready, &events)?;
+                    spawn(number, ready, &shares.events)?;
                     continue;
                 }
                 Err(error) => {
@@ -292,13 +278,11 @@ fn run_all(
         } else if let Some(page) = end.merged_as() {
             call.remove_merged_branch(&call.sections[number].name, page, context)?;
         } else if end.is_complete() {
-            call.remove_finished(number, context)?;
+            call.remove_finished(number, context);
         }
         ends[number] = Some(end.after(ends[number].take()));
     }
-    let cancelled = interrupts.was_interrupted()
-        || controls.cancelled()
-        || ends.iter().flatten().any(End::is_cancelled);
+    let cancelled = is_stopped() || ends.iter().flatten().any(End::is_cancelled);
     for (number, missing) in schedule.left_out() {
         ends[number] = Some(match cancelled {
             true => End::Cancelled,
@@ -309,12 +293,12 @@ fn run_all(
 }
 
 /// Runs a lane on its own thread, which reports how it ended.
-fn spawn(number: usize, ready: make::Ready, events: &Sender<LaneEvent>) -> Done {
+fn spawn(number: usize, ready: make::ReadyLane, events: &Sender<LaneEvent>) -> Done {
     let events = events.clone();
     std::thread::Builder::new()
         .name(format!("lane {number}"))
         .spawn(move || {
-            let run = std::panic::AssertUnwindSafe(|| ready.run());
+            let run = std::panic::AssertUnwindSafe(ready);
             let end = std::panic::catch_unwind(run).unwrap_or_else(|_| End::Failed {
                 code: Exit::Error.code(),
                 why: "ralph crashed while working on this branch".to_owned(),
@@ -373,10 +357,7 @@ fn finish(call: &Call, ends: &[End], context: &mut Context<'_>) -> Done {
         let mut out = io::stderr();
         let _ = writeln!(out, "{text}");
     }
-    match code {
-        0 => Ok(()),
-        code => Err(CliError::already_reported(code)),
-    }
+    CliError::ended_with(code)
 }
 
 fn lane_line(call: &Call, number: usize, end: &End, context: &mut Context<'_>) -> Result<LaneLine> {

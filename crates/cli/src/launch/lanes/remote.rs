@@ -42,8 +42,14 @@ impl Remote {
 }
 
 impl Call {
-    fn pusher<'a>(&'a self, remote: &'a str, context: &'a Context<'_>) -> Push<'a> {
-        Push {
+    /// Fetches those of the branches that exist on the remote. Returns the commit of each.
+    fn fetch_existing(
+        &self,
+        remote: &str,
+        names: &[&str],
+        context: &Context<'_>,
+    ) -> Result<Vec<Option<String>>, PushError> {
+        let pusher = Push {
             folder: &self.home.worktree,
             environment: &context.environment.all,
             remote,
@@ -51,30 +57,30 @@ impl Call {
             protected: &[],
             patience: Push::PATIENCE,
             sandboxed: &no_hook,
-        }
+        };
+        let tips = pusher.remote_tips(names, &Stop::never())?;
+        let there = names.iter().zip(&tips).filter(|(_, tip)| tip.is_some());
+        let there: Vec<&str> = there.map(|(name, _)| *name).collect();
+        pusher.fetch(&there, &[], &Stop::never())?;
+        Ok(tips)
     }
 
     /// Asks the remote for the branches of the plan and their base, and fetches them.
-    pub(super) fn ask_remote(&mut self, config: &Config, context: &mut Context<'_>) -> Done {
+    pub(super) fn ask_remote(&mut self, context: &mut Context<'_>) -> Done {
         if !self.remote.is_used {
             return Ok(());
         }
-        match self.fetch(config, context) {
+        match self.fetch(context) {
             Ok(tips) => self.remote.tips = tips,
             Err(PushError::Interrupted { .. } | PushError::NoRemote { .. }) => {}
             Err(error) => {
                 context.out.warning(format!("{error}; ralph continues with the local branches"));
             }
         }
-        self.find_bases(config)
+        self.find_bases()
     }
 
-    fn fetch(
-        &self,
-        config: &Config,
-        context: &Context<'_>,
-    ) -> Result<Option<Vec<Option<String>>>, PushError> {
-        let stop = Stop::never();
+    fn fetch(&self, context: &Context<'_>) -> Result<Option<Vec<Option<String>>>, PushError> {
         let Remote { push, pr, .. } = &self.remote;
         let has = |name: &str| {
             let asked = ["remote", "get-url", "--", name];
@@ -84,12 +90,8 @@ impl Call {
             return Ok(None);
         }
         let names: Vec<&str> = self.sections.iter().map(|section| section.name.as_str()).collect();
-        let pusher = self.pusher(push, context);
-        let tips = pusher.remote_tips(&names, &stop)?;
-        let there = names.iter().zip(&tips).filter(|(_, tip)| tip.is_some());
-        let there: Vec<&str> = there.map(|(name, _)| *name).collect();
-        pusher.fetch(&there, &[], &stop)?;
-        let set = config.get(key::GIT_PR_BASE);
+        let tips = self.fetch_existing(push, &names, context)?;
+        let set = self.config.get(key::GIT_PR_BASE);
         let usual = pr_base(&self.home, pr, set)?.map(|base| base.name);
         let mut bases: Vec<String> = usual.into_iter().collect();
         for section in &self.sections {
@@ -101,11 +103,7 @@ impl Call {
         bases.sort();
         bases.dedup();
         let bases: Vec<&str> = bases.iter().map(String::as_str).collect();
-        let pusher = self.pusher(pr, context);
-        let known = pusher.remote_tips(&bases, &stop)?;
-        let known = bases.iter().zip(&known).filter(|(_, tip)| tip.is_some());
-        let known: Vec<&str> = known.map(|(name, _)| *name).collect();
-        pusher.fetch(&known, &[], &stop)?;
+        self.fetch_existing(pr, &bases, context)?;
         Ok(Some(tips))
     }
 
@@ -207,10 +205,8 @@ impl Call {
         page: &str,
         context: &mut Context<'_>,
     ) -> Done {
-        if self.keep == "always" {
-            return Ok(());
-        }
-        if !self.remove_worktree(branch, context) {
+        let stays = self.config.get(key::GIT_WORKTREE_KEEP) == "always";
+        if stays || !self.remove_worktree(branch, context) {
             return Ok(());
         }
         self.worktrees().delete_branch(branch)?;
@@ -221,7 +217,7 @@ impl Call {
     }
 
     /// Removes finished branches without a worktree that the server has merged since.
-    pub(super) fn remove_merged_since(&self, config: &Config, context: &mut Context<'_>) -> Done {
+    pub(super) fn remove_merged_since(&self, context: &mut Context<'_>) -> Done {
         if !self.remote.is_used || self.remote.tips.is_none() {
             return Ok(());
         }
@@ -243,7 +239,7 @@ impl Call {
                 protected: vec![],
                 goal: String::new(),
                 drafts: self.home.root.clone(),
-                hosts: publish::hosts(config),
+                hosts: publish::hosts(&self.config),
                 records: self.remote.records.clone(),
                 retry: Retry { pauses: vec![], ..Retry::default() },
                 watch: WatchSetup::default(),
