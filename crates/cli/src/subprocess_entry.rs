@@ -8,35 +8,31 @@ use crate::environment::Environment;
 /// Runs a stage, if the arguments name one.
 #[cfg(target_os = "linux")]
 pub(crate) fn run(environment: &Environment) -> Option<ExitCode> {
-    use std::io::Write;
+    use std::convert::Infallible;
+    use std::io::{self, Write};
 
     use ralph_engine::sandbox::inside;
     use ralph_engine::sandbox::self_test::Tries;
     use ralph_engine::sandbox::stages::{FAILED, INNER, Inner, OUTER, Outer, SAYS, TRIES};
 
     let (name, rest) = environment.arguments.get(1..)?.split_first()?;
-    let unreadable = || "invalid arguments".to_owned();
-    let refused = |error: std::io::Error| error.to_string();
+    let refusal = |tried: io::Result<Infallible>| match tried {
+        Err(error) => error.to_string(),
+    };
     let output = if name == OUTER {
-        match Outer::read(rest) {
-            Some(outer) => inside::outer(&outer).map_or_else(refused, |never| match never {}),
-            None => unreadable(),
-        }
+        Outer::read(rest).map(|outer| refusal(inside::outer(&outer)))
     } else if name == INNER {
-        match Inner::read(rest) {
-            Some(inner) => inside::inner(&inner).map_or_else(refused, |never| match never {}),
-            None => unreadable(),
-        }
+        Inner::read(rest).map(|inner| refusal(inside::inner(&inner)))
     } else if name == TRIES {
         match Tries::read(rest).map(|tries| tries.go()) {
             Some(wrong) if wrong.is_empty() => return Some(ExitCode::SUCCESS),
-            Some(wrong) => wrong.join(", "),
-            None => unreadable(),
+            wrong => wrong.map(|wrong| wrong.join(", ")),
         }
     } else {
         return None;
     };
-    let _ = writeln!(std::io::stderr(), "{SAYS}{output}");
+    let output = output.unwrap_or_else(|| "invalid arguments".to_owned());
+    let _ = writeln!(io::stderr(), "{SAYS}{output}");
     Some(ExitCode::from(u8::try_from(FAILED).unwrap_or(1)))
 }
 

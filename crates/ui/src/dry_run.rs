@@ -3,7 +3,7 @@
 use ralph_core::shell::quoted;
 use ralph_core::text::printable_line;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DryRun {
     /// The plan: a file, or words for the task database.
     pub source: String,

@@ -7,6 +7,7 @@ use ralph_core::attempt::prompt::{Prompt, pick_prompt, tokens};
 use ralph_core::policy::strategy::{ModelFacts, ModelState, choose};
 use ralph_core::run::exit::{self, View};
 use ralph_core::run::{Picker, RunState, StopReason, Survey};
+use ralph_core::task::Task;
 use ralph_engine::agents::{Permissions, PromptBy, SessionSpec, Written};
 use ralph_engine::clock;
 use ralph_engine::plan_file::{PlanFile, Preview, ReconcileError};
@@ -25,11 +26,10 @@ pub(super) fn text(
     options: &RunOptions,
     store: &mut dyn Store,
 ) -> Result<(String, u8)> {
-    let seen = match &plan.plan {
+    let (page, (prompt, size, own), survey) = match &plan.plan {
         Some(file) => in_file(plan, file, store)?,
         None => in_store(plan, store)?,
     };
-    let (prompt, size, own) = seen.prompt;
     let spec = SessionSpec {
         executable: plan.agent.program.executable.clone(),
         extra_args: plan.agent.program.extra_args.clone(),
@@ -48,17 +48,14 @@ pub(super) fn text(
     };
     let command = plan.agent.program.agent.command(&spec);
     let words = std::iter::once(&command.program).chain(&command.args);
-    let stop = stop(plan, &seen.survey);
+    let stop = stop(plan, &survey);
     let strict = plan.config.get(key::LOOP_STRICT_EXIT);
-    let code = stop.as_ref().map_or(0, |stop| stop.code(&seen.survey.counts, strict));
+    let code = stop.as_ref().map_or(0, |stop| stop.code(&survey.counts, strict));
     let page = DryRun {
-        source: seen.source,
         max_iterations: plan.policy.max_sessions,
         once: options.once,
-        status: seen.status,
-        done: seen.survey.counts.done,
-        total: seen.survey.counts.total(),
-        next: seen.next,
+        done: survey.counts.done,
+        total: survey.counts.total(),
         stop: stop.map(|stop| stop.sentence()),
         custom_prompt: plan.agent.prompting.template.path().is_some(),
         command: words.map(|word| shortened(&word.to_string_lossy())).collect(),
@@ -67,19 +64,14 @@ pub(super) fn text(
         gates: plan.gates.iter().map(|gate| format!("{}: {}", gate.name, gate.command)).collect(),
         verifier: plan.policy.verify.as_ref().map(ToString::to_string),
         level: sandbox::foreseen(&plan.config).to_string(),
+        ..page
     };
     Ok((page.text(), code))
 }
 
-/// The part of a dry run that depends on the plan.
-struct PlanPreview {
-    source: String,
-    status: String,
-    next: Option<(Option<String>, String)>,
-    prompt: FirstPrompt,
-    /// The first input of the loop.
-    survey: Survey,
-}
+/// What depends on the plan: a page with its source, its status and the next task, the prompt, and the first input of
+/// the loop.
+type PlanPreview = (DryRun, FirstPrompt, Survey);
 
 /// The prompt of the first session, its size in tokens, and how many of them are ralph's own.
 type FirstPrompt = (PromptBy, usize, usize);
@@ -118,14 +110,14 @@ fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<PlanPreview> {
         }
     };
     let survey = Survey { counts, claimable: u32::from(next.is_some()), ..Survey::default() };
-    Ok(PlanPreview {
+    let title = |task: Task| (task.parent.map(String::from), format!("{} {}", task.id, task.title));
+    let page = DryRun {
         source: ".ralph/progress.db".to_owned(),
         status: counts.to_string(),
-        next: next
-            .map(|task| (task.parent.map(String::from), format!("{} {}", task.id, task.title))),
-        prompt,
-        survey,
-    })
+        next: next.map(title),
+        ..DryRun::default()
+    };
+    Ok((page, prompt, survey))
 }
 
 fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPreview> {
@@ -174,7 +166,7 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPr
         }
     };
     let is_text = doc.items.is_empty();
-    Ok(PlanPreview {
+    let page = DryRun {
         source: file.name().to_owned(),
         status: match (doc.status_text(), next) {
             (Some(status), _) => status.lines().next().unwrap_or_default().to_owned(),
@@ -186,9 +178,9 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPr
             true => Some((None, format!("the whole text of {}", file.name()))),
             false => next.map(|index| (group(index), doc.items[index].title.clone())),
         },
-        prompt,
-        survey,
-    })
+        ..DryRun::default()
+    };
+    Ok((page, prompt, survey))
 }
 
 /// Why the run would end before its first session, by the loop's own rules.
