@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ralph_core::redact::Secrets;
 use ralph_core::task::Actor;
 use ralph_engine::project::Project;
@@ -54,7 +54,7 @@ impl TaskHandler {
 
     fn carry_out(&self, identity: &SessionIdentity, call: &Call) -> Result<Reply, clap::Error> {
         let hook = match call.argv.as_slice() {
-            [hook, event] if hook == "hook" => HookEvent::of(event),
+            [hook, event] if hook == "hook" => HookEvent::from_str(event, false).ok(),
             _ => None,
         };
         let (words, kind, json) = match hook {

@@ -18,8 +18,9 @@ pub enum RunState {
     Ended,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct RunRow {
+    #[serde(flatten)]
     pub summary: RunSummary,
     pub state: RunState,
 }

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use ralph_core::TaskId;
 use ralph_core::run::{Cancel, Control};
 use ralph_engine::socket::client::{self, ClientError};
 use ralph_engine::untrusted;
@@ -91,52 +90,36 @@ pub(crate) struct TaskControlArgs {
 pub(crate) fn cmd_skip(args: &TaskControlArgs, context: &mut Context<'_>) -> Done {
     let task = task_id(&args.id)?;
     let message = format!("{task} is skipped and waits for you; to reopen it: ralph retry {task}");
-    send_or_do(&task, Control::Skip { task: task.clone() }, &message, args.json, context)
+    send(&Control::Skip { task }, &message, args.json, context)
 }
 
 pub(crate) fn cmd_retry(args: &TaskControlArgs, context: &mut Context<'_>) -> Done {
     let task = task_id(&args.id)?;
     let message = format!("{task} is open again; its retries and questions are cleared");
-    send_or_do(&task, Control::Retry { task: task.clone() }, &message, args.json, context)
+    send(&Control::Retry { task }, &message, args.json, context)
 }
 
+/// Sends a control to the run. One about a task is done in the store if no run is active.
 fn send(control: &Control, message: &str, json: bool, context: &mut Context<'_>) -> Done {
-    match reach(control, None, context)? {
-        true => print_result(control, "run", message, json, context),
-        false => {
-            Err(CliError::failed("no run is active in this worktree")
-                .hint("start one: ralph build"))
+    let branch = match control {
+        Control::Skip { task } | Control::Retry { task } => context.task(task)?.branch,
+        Control::Pause | Control::Resume | Control::Cancel(_) => None,
+    };
+    let reached = match (reach(control, branch.as_deref(), context)?, control) {
+        (true, _) => "run",
+        (false, Control::Skip { task }) => {
+            context.change(|store, by, now| store.hold(task, by, now))?;
+            "store"
         }
-    }
-}
-
-/// Sends a command about one task to the run. Without a run the store is changed directly.
-fn send_or_do(
-    task: &TaskId,
-    control: Control,
-    message: &str,
-    json: bool,
-    context: &mut Context<'_>,
-) -> Done {
-    let branch = context.task(task)?.branch;
-    if reach(&control, branch.as_deref(), context)? {
-        return print_result(&control, "run", message, json, context);
-    }
-    context.change(|store, by, now| match &control {
-        Control::Skip { .. } => store.hold(task, by, now),
-        _ => store.reset(task, by, now),
-    })?;
-    print_result(&control, "store", message, json, context)
-}
-
-/// `reached`: `run` when it was sent to a running loop, `store` when it was done directly.
-fn print_result(
-    control: &Control,
-    reached: &str,
-    message: &str,
-    json: bool,
-    context: &mut Context<'_>,
-) -> Done {
+        (false, Control::Retry { task }) => {
+            context.change(|store, by, now| store.reset(task, by, now))?;
+            "store"
+        }
+        (false, _) => {
+            return Err(CliError::failed("no run is active in this worktree")
+                .hint("start one: ralph build"));
+        }
+    };
     if json {
         return context.out.json(&json!({"control": control, "reached": reached}));
     }

@@ -46,10 +46,6 @@ impl HookEvent {
         }
     }
 
-    pub(crate) fn of(word: &str) -> Option<Self> {
-        [Self::SessionEnd, Self::PreCompact].into_iter().find(|event| event.word() == word)
-    }
-
     pub(crate) const fn reason(self) -> &'static str {
         match self {
             Self::SessionEnd => "session ended unexpectedly",

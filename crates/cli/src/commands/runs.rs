@@ -8,7 +8,6 @@ use ralph_core::view::history::RunSummary;
 use ralph_engine::run_files::WorktreeLock;
 use ralph_engine::run_files::state_file;
 use ralph_ui::runs::{RunRow, RunState, table};
-use serde::Serialize;
 
 use crate::error::{Done, Result};
 use crate::history;
@@ -33,13 +32,6 @@ pub(crate) struct RunsArgs {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Told<'a> {
-    #[serde(flatten)]
-    summary: &'a RunSummary,
-    state: RunState,
-}
-
 pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
     let kept = history::runs(context)?;
     let active = active(context)?;
@@ -58,9 +50,7 @@ pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
         })
         .collect();
     if args.json {
-        let reported: Vec<Told<'_>> =
-            rows.iter().map(|row| Told { summary: &row.summary, state: row.state }).collect();
-        return context.out.json(&reported);
+        return context.out.json(&rows);
     }
     if rows.is_empty() {
         return context.out.conclude("no runs yet; start one: ralph build");

@@ -39,6 +39,7 @@ mod tests;
 
 #[cfg(test)]
 use self::{setting_kind::SettingKind, settings::SETTINGS, value::Lit};
+pub(crate) use gates::Gate;
 pub(crate) use layers::{Flags, Loaded, Sources};
 pub(crate) use names::words_of;
 pub(crate) use position::ConfigError;

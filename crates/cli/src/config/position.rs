@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use unicode_width::UnicodeWidthChar;
+
 use super::value::hidden;
 
 /// A place in a file. Lines and columns count from 1, columns in characters.
@@ -151,22 +153,5 @@ fn printed(ch: char) -> char {
 }
 
 fn printed_width(text: &str) -> usize {
-    seen(text).map(|ch| width_of(printed(ch))).sum()
-}
-
-pub(super) fn width(text: &str) -> usize {
-    text.chars().map(width_of).sum()
-}
-
-/// Coarse on purpose: combining marks take no column, East Asian letters and emoji take two.
-fn width_of(ch: char) -> usize {
-    match u32::from(ch) {
-        0x0300..=0x036f | 0x1ab0..=0x1aff | 0x1dc0..=0x1dff | 0x20d0..=0x20ff => 0,
-        0xfe00..=0xfe0f | 0xfe20..=0xfe2f | 0xe0100..=0xe01ef => 0,
-        0x1100..=0x115f | 0x2e80..=0x303e | 0x3041..=0xa4cf | 0xa960..=0xa97f => 2,
-        0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f | 0xff01..=0xff60 => 2,
-        0xffe0..=0xffe6 | 0x1f300..=0x1f64f | 0x1f680..=0x1f6ff | 0x1f900..=0x1f9ff => 2,
-        0x1fa70..=0x1faff | 0x20000..=0x3fffd => 2,
-        _ => 1,
-    }
+    seen(text).map(|ch| printed(ch).width().unwrap_or_default()).sum()
 }

@@ -1,10 +1,10 @@
 //! `ralph config show` and `ralph config get`: values and where they come from.
 
 use serde_json::{Map, json};
+use unicode_width::UnicodeWidthStr;
 
 use super::gates::Gate;
 use super::names::shown;
-use super::position::width;
 use super::presets::Preset;
 use super::resolved::{Config, Entry, Origin};
 use super::value::quoted;
@@ -39,14 +39,14 @@ pub(crate) fn show(config: &Config, preset: &'static Preset) -> String {
             config.gates_origin().to_string(),
         ));
     }
-    let keys = rows.iter().map(|(key, ..)| width(key)).max().unwrap_or(0);
+    let keys = rows.iter().map(|(key, ..)| key.width()).max().unwrap_or(0);
     let values =
-        rows.iter().map(|(_, value, _)| width(value)).filter(|width| *width <= VALUE_COLUMN);
+        rows.iter().map(|(_, value, _)| value.width()).filter(|width| *width <= VALUE_COLUMN);
     let values = values.max().unwrap_or(0);
     let mut out = String::new();
     for (key, value, origin) in &rows {
-        let after_key = keys - width(key);
-        let after_value = values.saturating_sub(width(value));
+        let after_key = keys - key.width();
+        let after_value = values.saturating_sub(value.width());
         out.push_str(&format!("{key}{:after_key$} = {value}{:after_value$}  {origin}\n", "", ""));
     }
     out

@@ -61,7 +61,11 @@ pub(super) fn text(
         command: words.map(|word| shortened(&word.to_string_lossy())).collect(),
         prompt_tokens: size as u64,
         own_tokens: own.min(size) as u64,
-        gates: plan.gates.iter().map(|gate| format!("{}: {}", gate.name, gate.command)).collect(),
+        gates: plan
+            .gates
+            .iter()
+            .map(|gate| format!("{}: {}", gate.spec.name, gate.spec.command))
+            .collect(),
         verifier: plan.policy.verify.as_ref().map(ToString::to_string),
         level: sandbox::foreseen(&plan.config).to_string(),
         ..page

@@ -17,8 +17,7 @@ use ralph_engine::vcs::GitVcs;
 
 use super::agent;
 use super::{GATE_TIMEOUT, sandbox};
-use crate::config::{Config, key};
-use crate::detection::DetectedCommand;
+use crate::config::{Config, Gate, key};
 use crate::environment::Environment;
 use crate::error::{CliError, Result};
 use crate::exit_codes::Exit;
@@ -27,9 +26,7 @@ use crate::wiring::{Context, text_of};
 /// A gate, and the file it comes from.
 #[derive(Debug, Clone)]
 pub(crate) struct ActiveGate {
-    pub(crate) name: String,
-    pub(crate) command: String,
-    pub(crate) timeout: Duration,
+    pub(crate) spec: GateSpec,
     pub(crate) from: String,
 }
 
@@ -42,8 +39,12 @@ pub(crate) enum Missing {
 }
 
 impl ActiveGate {
-    pub(crate) fn spec(self) -> GateSpec {
-        GateSpec { name: self.name, command: self.command, timeout: self.timeout }
+    fn new(name: &str, command: &str, timeout: Option<Duration>, from: String) -> Self {
+        let timeout = timeout.unwrap_or(GATE_TIMEOUT);
+        Self {
+            spec: GateSpec { name: name.to_owned(), command: command.to_owned(), timeout },
+            from,
+        }
     }
 
     /// The first thing that it needs and would not find, as far as ralph can tell without running it.
@@ -52,7 +53,7 @@ impl ActiveGate {
         worktree: &Path,
         environment: &[(OsString, OsString)],
     ) -> Option<Missing> {
-        let first = first_program(&self.command)?;
+        let first = first_program(&self.spec.command)?;
         let folder = worktree.join(first.folder);
         if first.word.contains('/') {
             let missing = !folder.join(first.word).exists();
@@ -81,14 +82,9 @@ pub(super) fn resolve(
     // The command that prepares a clean checkout must exist too.
     let setup = Some(config.get(key::GIT_WORKTREE_SETUP))
         .filter(|command| !gates.is_empty() && config.get(key::GATES_CLEAN) && !command.is_empty())
-        .map(|command| ActiveGate {
-            name: "setup".to_owned(),
-            command: command.to_owned(),
-            timeout: GATE_TIMEOUT,
-            from: "git.worktree.setup".to_owned(),
-        });
+        .map(|command| ActiveGate::new("setup", command, None, "git.worktree.setup".to_owned()));
     for gate in gates.iter().chain(&setup) {
-        let ActiveGate { name, command, from, .. } = gate;
+        let ActiveGate { spec: GateSpec { name, command, .. }, from } = gate;
         match gate.missing(&project.worktree, &inside) {
             None => {}
             Some(Missing::Program(program)) => {
@@ -153,23 +149,15 @@ pub(crate) fn active_gates(
     config: &Config,
     context: &Context<'_>,
 ) -> Result<Vec<ActiveGate>> {
-    let gates = config.gates().iter().map(|gate| ActiveGate {
-        name: gate.name.clone(),
-        command: gate.command.clone(),
-        timeout: gate.timeout().unwrap_or(GATE_TIMEOUT),
-        from: config.gates_origin().to_string(),
-    });
-    let gates: Vec<ActiveGate> = gates.collect();
+    let from = config.gates_origin();
+    let active =
+        |gate: &Gate| ActiveGate::new(&gate.name, &gate.command, gate.timeout(), from.to_string());
+    let gates: Vec<ActiveGate> = config.gates().iter().map(active).collect();
     if !gates.is_empty() {
         return Ok(gates);
     }
     let test = context.test_command(project)?.filter(|test| !test.command.is_empty());
-    let test = test.map(|DetectedCommand { command, from }| ActiveGate {
-        name: "test".to_owned(),
-        command,
-        timeout: GATE_TIMEOUT,
-        from,
-    });
+    let test = test.map(|test| ActiveGate::new("test", &test.command, None, test.from));
     Ok(test.into_iter().collect())
 }
 

@@ -474,7 +474,7 @@ fn assemble(
         },
         agent: ready.agent,
         gates: GateSetup {
-            specs: ready.gates.into_iter().map(ActiveGate::spec).collect(),
+            specs: ready.gates.into_iter().map(|gate| gate.spec).collect(),
             rules: gates::rules(&at.home, &config, context)?,
             environment: agent::gate_environment(context.environment),
             sandboxed_environment: agent::sandboxed_environment(context.environment, &config),

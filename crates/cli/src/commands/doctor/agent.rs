@@ -179,21 +179,15 @@ pub(super) fn permissions(config: &Config) -> Check {
         let says = "the agent may use all its tools in a sandbox, and the usual ones without one";
         return Check::ok("permissions", says);
     }
-    if !has("Bash") {
-        return Check::warn(
-            "permissions",
-            format!("without Bash the agent cannot test or commit: {list}"),
-        )
-        .remedy("add Bash to agent.allowed_tools");
+    let lacking = |what: &str, missing: &str| {
+        Check::warn("permissions", format!("without {what}: {list}"))
+            .remedy(format!("add {missing} to agent.allowed_tools"))
+    };
+    match (has("Bash"), has("Edit") || has("Write")) {
+        (false, _) => lacking("Bash the agent cannot test or commit", "Bash"),
+        (true, false) => lacking("Edit or Write the agent cannot change files", "Edit and Write"),
+        (true, true) => Check::ok("permissions", format!("allowed tools: {list}")),
     }
-    if !has("Edit") && !has("Write") {
-        return Check::warn(
-            "permissions",
-            format!("without Edit or Write the agent cannot change files: {list}"),
-        )
-        .remedy("add Edit and Write to agent.allowed_tools");
-    }
-    Check::ok("permissions", format!("allowed tools: {list}"))
 }
 
 #[cfg(test)]

@@ -73,8 +73,8 @@ impl Stand {
 
     /// Runs a gate as the loop would. `None` if the user interrupted it.
     pub(super) fn run(&self, gate: &ActiveGate) -> Option<Check> {
-        let name = format!("gate {}", gate.name);
-        let what = format!("{} ({})", gate.command, gate.from);
+        let name = format!("gate {}", gate.spec.name);
+        let what = format!("{} ({})", gate.spec.command, gate.from);
         let worktree: &Path = &self.trial.project.worktree;
         if let Some(Missing::Program(program)) = gate.missing(worktree, &self.trial.environment) {
             let says = format!("gate command not found: {program}, for {what}");
@@ -82,7 +82,7 @@ impl Stand {
                 Check::fail(name, says).remedy(format!("install {program}, or fix the command")),
             );
         }
-        match self.trial.run(&gate.clone().spec()) {
+        match self.trial.run(&gate.spec) {
             Ok(tried) if tried.interrupted => None,
             Ok(tried) => Some(self.report(name, &what, &tried)),
             Err(error) => Some(Check::error(name, &error.into())),

@@ -7,7 +7,7 @@ use ralph_core::task::{Actor, Refusal, Status, may_write};
 use ralph_engine::quota::{NOTES, NOTES_TEXT};
 use ralph_engine::socket::{Closed, SessionIdentity};
 
-use super::{TaskArgs, TaskCommand, added, claim, notes, plan, proposed, query};
+use super::{TaskArgs, TaskCommand, added, claim, notes, proposed};
 use crate::commands::hook::{self, HookEvent};
 use crate::error::{CliError, Done, with_store};
 use crate::wiring::{Context, out_of_reach};
@@ -25,13 +25,13 @@ pub(crate) fn cmd_task_for_session(
         }
     }
     match command {
-        TaskCommand::List(args) => query::cmd_list(&args, context),
-        TaskCommand::Show(args) => query::cmd_show(&args, context),
-        TaskCommand::Tree(args) => query::cmd_tree(&args, context),
-        TaskCommand::Deps(args) => query::cmd_deps(&args, context),
-        TaskCommand::Ready(args) => query::cmd_ready(&args, context),
-        TaskCommand::Peek(args) => query::cmd_peek(&args, context),
-        TaskCommand::PlanStatus(args) => plan::cmd_plan_status(&args, context),
+        TaskCommand::List(_)
+        | TaskCommand::Show(_)
+        | TaskCommand::Tree(_)
+        | TaskCommand::Deps(_)
+        | TaskCommand::Ready(_)
+        | TaskCommand::Peek(_)
+        | TaskCommand::PlanStatus(_) => command.run(context),
         TaskCommand::Log(args) if args.writes() && !identity.requests.may_note() => Err(refused!(
             "this session has reached its limit of notes"
         )

@@ -15,7 +15,6 @@ use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
 
 use crate::error::{CliError, Result, quoted};
-use crate::exit_codes::Exit;
 use crate::history;
 use crate::wiring::Context;
 
@@ -176,18 +175,17 @@ fn already(task: &Task, by: &[String]) -> CliError {
 /// The commits of a task are on no branch that is checked out.
 fn elsewhere(task: &Task, commit: &CommitView, here: &Place) -> CliError {
     let id = &task.id;
-    let failed = |why: String| CliError::new(Exit::NotEligible, why);
     match here.vcs.work_place(&commit.id) {
-        Ok(WorkPlace::Branch(branch)) => failed(format!(
+        Ok(WorkPlace::Branch(branch)) => refused!(
             "the commits of {id} are on branch {branch}, which is not checked out here"
-        ))
+        )
         .hint(format!("git switch {branch} && ralph undo {id}")),
-        Ok(WorkPlace::Here) => failed(format!(
+        Ok(WorkPlace::Here) => refused!(
             "the commits of {id} are not on this branch, but their changes are: they were squashed or \
              picked into another commit"
-        ))
+        )
         .hint(format!("find that commit, revert it, and reopen the task: ralph task reopen {id}")),
-        _ => failed(format!("the commits of {id} are on no branch any more"))
+        _ => refused!("the commits of {id} are on no branch any more")
             .hint(format!("to reopen it without a revert: ralph task reopen {id}")),
     }
 }
@@ -198,15 +196,12 @@ fn too_few(
     all: &[LandedIteration],
     context: &mut Context<'_>,
 ) -> Result<CliError> {
-    let failed = |why: String| CliError::new(Exit::NotEligible, why);
     if found > 0 {
         let there = count(found as u64, "iteration");
-        return Ok(failed(format!(
-            "cannot undo {wanted} iterations: this branch has only {there}"
-        ))
-        .hint(format!("undo what there is: ralph undo {found}")));
+        return Ok(refused!("cannot undo {wanted} iterations: this branch has only {there}")
+            .hint(format!("undo what there is: ralph undo {found}")));
     }
-    let nothing = failed("nothing to undo: no iteration has committed to this branch".to_owned());
+    let nothing = CliError::refused("nothing to undo: no iteration has committed to this branch");
     let project = context.project()?;
     for place in places(context)?.iter().filter(|place| place.project != project) {
         if !on_branch(all, &place.vcs)?.is_empty() {
