@@ -28,8 +28,8 @@ pub(crate) struct Environment {
     pub(crate) path: Option<OsString>,
     /// Which of [`LOGINS`] are set. Only the names: no code here needs the secrets.
     pub(crate) logins: Vec<&'static str>,
-    /// Where Claude Code keeps its files, if not in the home directory.
-    pub(crate) claude_config: Option<PathBuf>,
+    /// The folder of Claude Code's own files.
+    pub(crate) claude_folder: Option<PathBuf>,
     /// `COLUMNS`, for terminals that do not report their width.
     pub(crate) columns: Option<usize>,
 }
@@ -74,6 +74,9 @@ impl Environment {
             ralph,
             user_config: config_home.map(|folder| folder.join("ralph").join("config.toml")),
             state_home,
+            claude_folder: text("CLAUDE_CONFIG_DIR")
+                .map(PathBuf::from)
+                .or_else(|| Some(home.as_ref()?.join(".claude"))),
             home,
             runtime_dir: text("XDG_RUNTIME_DIR").map(PathBuf::from),
             user: text("USER").or_else(|| text("LOGNAME")),
@@ -83,7 +86,6 @@ impl Environment {
             is_dumb,
             path: std::env::var_os("PATH"),
             logins: LOGINS.into_iter().filter(|name| text(name).is_some()).collect(),
-            claude_config: text("CLAUDE_CONFIG_DIR").map(PathBuf::from),
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
         }
     }

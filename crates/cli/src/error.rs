@@ -217,10 +217,7 @@ impl From<ProjectError> for CliError {
                 failed.hint("create a checkout with `git worktree add DIR` or `git clone`")
             }
             ProjectError::BrokenLink { .. } => failed.hint("`git worktree repair` may fix it"),
-            ProjectError::Foreign { path, .. } => failed.hint(format!(
-                "another tool uses it; move it away to use ralph here: mv {0} {0}.other",
-                quoted(&path)
-            )),
+            ProjectError::Foreign { path, .. } => failed.hint(move_away(&path)),
             ProjectError::OwnedByOther { path, owner } => {
                 let user =
                     owner.strip_prefix("uid ").map_or(owner.clone(), |uid| format!("'#{uid}'"));
@@ -272,10 +269,7 @@ impl From<StoreError> for CliError {
             StoreError::Plan { refusal, .. } => {
                 hints_of(failed, &refusal).hint("nothing was applied")
             }
-            StoreError::Foreign { path, .. } => failed.hint(format!(
-                "another tool uses it; move it away to use ralph here: mv {0} {0}.other",
-                quoted(&path)
-            )),
+            StoreError::Foreign { path, .. } => failed.hint(move_away(&path)),
             StoreError::Newer { .. } => failed.hint("update ralph, then try again; nothing was changed"),
             StoreError::Corrupt { path, .. } => failed
                 .hint(format!("keep the file: cp {0} {0}.damaged", quoted(&path)))
@@ -290,6 +284,10 @@ impl From<StoreError> for CliError {
             StoreError::Failed { .. } => failed,
         }
     }
+}
+
+fn move_away(path: &Path) -> String {
+    format!("another tool uses it; move it away to use ralph here: mv {0} {0}.other", quoted(path))
 }
 
 /// A path that can be pasted into a shell.

@@ -233,11 +233,8 @@ impl Output {
 
     /// Warns; `-q` silences it.
     pub(crate) fn warning(&mut self, text: impl std::fmt::Display) {
-        if self.json {
-            if !self.quiet {
-                self.message("warning", &text.to_string());
-            }
-            return;
+        if self.json && !self.quiet {
+            return self.message("warning", &text.to_string());
         }
         let word = self.message_style.paint(Meaning::Warning, "warning:");
         self.note(format!("{word} {text}"));

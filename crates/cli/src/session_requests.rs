@@ -16,7 +16,7 @@ use crate::commands::task::{TaskArgs, cmd_hook_for_session, cmd_task_for_session
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::exit_codes::Exit;
-use crate::output::{Color, Output};
+use crate::output::Output;
 use crate::wiring::{Context, Program};
 
 /// Answers the sessions of a run, with the project and the settings that the run started with.
@@ -57,20 +57,18 @@ impl TaskHandler {
             [hook, event] if hook == "hook" => HookEvent::from_str(event, false).ok(),
             _ => None,
         };
-        let (words, kind, json) = match hook {
-            Some(_) => (None, String::new(), false),
+        let (GlobalArgs { quiet, verbose, color, .. }, task, kind, json) = match hook {
+            Some(_) => (GlobalArgs::default(), None, String::new(), false),
             None => {
                 let matches = Words::command().try_get_matches_from(&call.argv)?;
                 let (kind, json) = answer_of(&matches);
-                (Some(Words::from_arg_matches(&matches)?), format!("task.{kind}"), json)
+                let words = Words::from_arg_matches(&matches)?;
+                (words.global, Some(words.task), format!("task.{kind}"), json)
             }
         };
-        let (quiet, verbose) =
-            words.as_ref().map_or((false, false), |w| (w.global.quiet, w.global.verbose));
         // Folder, config file and settings are those of the run. If a session could choose them, it could read any
         // file of the user.
         let global = GlobalArgs { quiet, verbose, ..GlobalArgs::default() };
-        let color = words.as_ref().map_or(Color::Auto, |words| words.global.color);
         let style = |auto| TextStyle {
             color: color.or(auto),
             width: call.width.map(|width| width.clamp(40, 500)),
@@ -83,9 +81,9 @@ impl TaskHandler {
             (Actor::Agent(identity.agent.clone(), None), call.stdin.clone()),
         );
         context.out.answer_as(kind, json);
-        let done = match (hook, words) {
+        let done = match (hook, task) {
             (Some(event), _) => cmd_hook_for_session(event, identity, &mut context),
-            (None, Some(words)) => cmd_task_for_session(words.task, identity, &mut context),
+            (None, Some(task)) => cmd_task_for_session(task, identity, &mut context),
             (None, None) => Ok(()),
         };
         let code = match done {

@@ -117,14 +117,14 @@ pub(super) struct LimitArgs {
 #[derive(Debug, Args)]
 pub(super) struct SessionArgs {
     #[command(flatten)]
-    pub(super) each: OneSessionArgs,
+    each: OneSessionArgs,
     /// Stop once sessions have cost this many dollars
     #[arg(long, value_name = "USD")]
-    pub(super) budget: Option<f64>,
+    budget: Option<f64>,
 }
 
 /// Flags of commands that start at least one session.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 pub(super) struct OneSessionArgs {
     /// The agent to use
     #[arg(long, value_name = "AGENT")]
@@ -159,7 +159,7 @@ impl SessionArgs {
         self.lay(&mut flags).map_or(Some("--budget"), |()| flags.first())
     }
 
-    fn lay(&self, flags: &mut Flags) -> Result<()> {
+    pub(super) fn lay(&self, flags: &mut Flags) -> Result<()> {
         self.each.lay(flags);
         flags.given("--budget", key::BUDGET_USD, self.budget.map(budget).transpose()?);
         Ok(())
@@ -167,7 +167,7 @@ impl SessionArgs {
 }
 
 impl OneSessionArgs {
-    fn lay(&self, flags: &mut Flags) {
+    pub(super) fn lay(&self, flags: &mut Flags) {
         if let Some(agent) = &self.agent {
             flags.set("--agent", key::AGENT_NAME, agent);
             // The flag names the working agent; the verifier keeps its own setting.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::flags::{LimitArgs, OneSessionArgs, SessionArgs, of_limits};
-use crate::config::key;
+use super::flags::OneSessionArgs;
+use crate::config::Flags;
 use crate::error::Done;
 use crate::launch::{self, Mode, RunOptions};
 use crate::wiring::Context;
@@ -29,9 +29,8 @@ pub(crate) struct PromptArgs {
 pub(crate) fn cmd_prompt(args: &PromptArgs, context: &mut Context<'_>) -> Done {
     let file = context.folder().join(&args.file);
     let file = file.strip_prefix(".").map(PathBuf::from).unwrap_or(file);
-    let none = LimitArgs::default();
-    // ralph checks budgets between sessions, and there is only one here.
-    let session = SessionArgs { each: args.session.clone(), budget: None };
-    context.lay(of_limits(None, &none, &session, key::PROMPTS_BUILD, &context.folder())?);
+    let mut flags = Flags::default();
+    args.session.lay(&mut flags);
+    context.lay(flags);
     launch::launch(&RunOptions { mode: Mode::Prompt(file), ..RunOptions::default() }, context)
 }

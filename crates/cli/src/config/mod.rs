@@ -48,6 +48,6 @@ pub(crate) use reference::{described_keys, reference_markdown, schema};
 pub(crate) use resolved::{Config, Origin};
 pub(crate) use settings::{AGENTS, DEFAULTS, Reach, Setting, key};
 pub(crate) use show::{entry_json, entry_line, show, show_json};
-pub(crate) use typed::{Key, List, OrPreset, Text, Whole};
+pub(crate) use typed::{Key, List, Text};
 pub(crate) use value::View;
 pub(crate) use write::{known, set, unset};

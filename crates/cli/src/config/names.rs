@@ -10,19 +10,12 @@ use super::value::quoted;
 
 /// Every key with its setting, in the order of [`SETTINGS`], with `<agent>` written out.
 pub(super) fn keys() -> impl Iterator<Item = (Cow<'static, str>, &'static Setting)> {
-    SETTINGS.chunk_by(|a, b| a.section() == b.section()).flat_map(|group| {
-        let stands_for_agents = group.iter().any(|setting| setting.key.contains(PLACEHOLDER));
-        let names: &[&str] = if stands_for_agents { &AGENTS } else { &[""] };
-        names.iter().flat_map(move |name| {
-            group.iter().map(move |setting| {
-                let key = if stands_for_agents {
-                    Cow::Owned(setting.key.replace(PLACEHOLDER, name))
-                } else {
-                    Cow::Borrowed(setting.key)
-                };
-                (key, setting)
-            })
-        })
+    SETTINGS.iter().flat_map(|setting| {
+        let keys: Vec<Cow<'static, str>> = match setting.key.contains(PLACEHOLDER) {
+            true => AGENTS.map(|agent| setting.key.replace(PLACEHOLDER, agent).into()).to_vec(),
+            false => vec![setting.key.into()],
+        };
+        keys.into_iter().map(move |key| (key, setting))
     })
 }
 

@@ -9,7 +9,7 @@ use super::names;
 use super::position::FilePosition;
 use super::presets::Preset;
 use super::settings::{PLACEHOLDER, Reach, key};
-use super::typed::{Key, List, Typed};
+use super::typed::{Key, List, OrPreset, Typed};
 use super::value::{Given, Value, View};
 
 /// Where a value comes from. Displays as the place where you can change it.
@@ -83,6 +83,16 @@ impl Config {
 
     pub(crate) fn get<T: Typed>(&self, key: Key<T>) -> T::Value<'_> {
         self.read::<T>(key.name())
+    }
+
+    /// The value of a setting that the preset decides unless the user does.
+    pub(crate) fn or_preset<T: Typed>(
+        &self,
+        key: Key<OrPreset<T>>,
+        preset: &Preset,
+    ) -> T::Value<'_> {
+        let set = Some(self.view(key.name())).filter(|set| *set != View::Text("preset"));
+        set.or_else(|| preset.value_of(key.name())).and_then(T::read).unwrap_or_default()
     }
 
     /// The items of a list.

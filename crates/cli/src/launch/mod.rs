@@ -275,7 +275,7 @@ fn plan(
     let project = at.project.clone();
     let config = context.config()?;
     let Source { preset, plan } = match &at.lane {
-        Some(lane) => source::of_lane(lane.plan.clone())?,
+        Some(lane) => Source { preset: source::named("branches")?, plan: Some(lane.plan.clone()) },
         None => source::choose(options, &config, &project, &context.folder(), store)?,
     };
     source::check_jobs(options, &config, preset)?;
@@ -294,8 +294,8 @@ fn plan(
     if policy::verifies(options, &config, preset) {
         let found = agent::find(agent_for(key::AGENT_VERIFY, &config), &config, context)?;
         verifier = Some(found.0);
-        let is_new = |notice: &Notice| !notices.contains(notice);
-        notices.extend(found.1.into_iter().filter(is_new).collect::<Vec<_>>());
+        let known = notices.clone();
+        notices.extend(found.1.into_iter().filter(|notice| !known.contains(notice)));
     }
     let roles = (&program, verifier.as_ref());
     let policy = policy::policy(options, &config, preset, roles, (own, call))?;

@@ -10,7 +10,7 @@ use ralph_engine::plan_file::DONE_MARKER;
 use ralph_engine::run::AgentProgram;
 
 use super::{Interrupted, Mode, RunOptions, misfits, resume};
-use crate::config::{self, Config, Key, OrPreset, Preset, Text, Whole, key};
+use crate::config::{self, Config, Key, Preset, Text, key};
 use crate::error::{CliError, Result};
 
 /// How often ralph retries a failing store or git operation.
@@ -41,10 +41,7 @@ pub(super) fn policy(
     (own, call): (Option<&Interrupted>, Option<&Interrupted>),
 ) -> Result<Policy> {
     let limit = |by_preset| resume::sessions(options, config, by_preset, own, call);
-    let by_preset =
-        |key: Key<OrPreset<Whole>>| count(config.get(key).unwrap_or_else(|| preset.get(key)));
-    let text = |key: Key<OrPreset<Text>>| config.get(key).unwrap_or_else(|| preset.get(key));
-    let picker = match text(key::LOOP_PICK) {
+    let picker = match config.or_preset(key::LOOP_PICK, preset) {
         "agent" => Picker::Agent,
         _ => Picker::Loop,
     };
@@ -66,8 +63,8 @@ pub(super) fn policy(
         max_sessions: limit(count(preset.get(key::LOOP_MAX_ITERATIONS))),
         retries: retries(config, preset.get(key::LOOP_MAX_RETRIES)),
         give_up_after: count(config.get(key::LOOP_GIVE_UP_AFTER)),
-        breaker: by_preset(key::LOOP_MAX_CONSECUTIVE_ERRORS),
-        idle: by_preset(key::LOOP_IDLE_THRESHOLD),
+        breaker: count(config.or_preset(key::LOOP_MAX_CONSECUTIVE_ERRORS, preset)),
+        idle: count(config.or_preset(key::LOOP_IDLE_THRESHOLD, preset)),
         claims: match config.get(key::COMPLETION_CLAIMS) {
             "confirm" => Claims::Confirm,
             _ => Claims::Trust,
@@ -79,15 +76,15 @@ pub(super) fn policy(
         port_retries: PORT_RETRIES,
         graph: preset.graph,
         unit,
-        on_red: match text(key::LOOP_ON_RED) {
+        on_red: match config.or_preset(key::LOOP_ON_RED, preset) {
             "feed" => OnRed::Feed,
             _ => OnRed::Retry,
         },
-        on_exhausted: match text(key::LOOP_ON_EXHAUSTED) {
+        on_exhausted: match config.or_preset(key::LOOP_ON_EXHAUSTED, preset) {
             "stop" => Exhausted::Stop,
             _ => Exhausted::Fail,
         },
-        commits: match text(key::LOOP_COMMIT) {
+        commits: match config.or_preset(key::LOOP_COMMIT, preset) {
             "agent" => Commits::Agent,
             "session" if unit == Unit::Iteration => Commits::EveryIteration,
             _ => Commits::WhenDone,
@@ -150,8 +147,7 @@ pub(super) fn policy(
 
 /// Whether a verifier checks work that passed the gates. Plans and single prompts have no verifier.
 pub(super) fn verifies(options: &RunOptions, config: &Config, preset: &Preset) -> bool {
-    let set = config.get(key::LOOP_VERIFY);
-    options.mode == Mode::Build && set.unwrap_or_else(|| preset.get(key::LOOP_VERIFY))
+    options.mode == Mode::Build && config.or_preset(key::LOOP_VERIFY, preset)
 }
 
 fn verifier_model(config: &Config, agent: &AgentProgram, verifier: &AgentProgram) -> VerifierModel {
@@ -171,7 +167,7 @@ fn verifier_model(config: &Config, agent: &AgentProgram, verifier: &AgentProgram
 /// What makes the run complete. If ralph picks, nothing is left to start once every task is finished, so that always
 /// ends it.
 fn ends(config: &Config, preset: &Preset, unit: Unit) -> Vec<EndsWhen> {
-    let named = config.get(key::LOOP_ENDS_WHEN).unwrap_or_else(|| preset.get(key::LOOP_ENDS_WHEN));
+    let named = config.or_preset(key::LOOP_ENDS_WHEN, preset);
     let finished = match preset.source {
         "store" => EndsWhen::Settled,
         _ => EndsWhen::Ticked,
@@ -216,8 +212,7 @@ fn retries(config: &Config, by_preset: RetryLimit) -> RetryLimit {
 }
 
 fn strategy(config: &Config, preset: &Preset) -> Result<Strategy> {
-    let set = config.get(key::MODELS_STRATEGY);
-    let name = set.unwrap_or_else(|| preset.get(key::MODELS_STRATEGY));
+    let name = config.or_preset(key::MODELS_STRATEGY, preset);
     Strategy::named(name, config.get(key::MODELS_FIXED)).map_err(|error| {
         CliError::run_failed(error.to_string())
             .hint("name one: --model opus, or --model-strategy cost-optimized")

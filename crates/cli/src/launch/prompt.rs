@@ -185,10 +185,8 @@ pub(super) fn missing_skill(
     environment: &Environment,
 ) -> Option<Notice> {
     const SKILL: &str = "skills/ralph-build/SKILL.md";
-    let own = environment.claude_config.clone();
-    let own = own.or_else(|| environment.home.as_ref().map(|home| home.join(".claude")));
-    let places = std::iter::once(project.worktree.join(".claude")).chain(own);
-    let there = places.into_iter().any(|place| place.join(SKILL).is_file());
+    let places = [Some(project.worktree.join(".claude")), environment.claude_folder.clone()];
+    let there = places.into_iter().flatten().any(|place| place.join(SKILL).is_file());
     (agent == "claude" && !there).then(|| Notice::Other {
         text: "the agent lacks the skill ralph-build, which the prompt of each session calls; \
                install it: ralph init"

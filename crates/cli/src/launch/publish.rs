@@ -19,8 +19,7 @@ use crate::error::Result;
 /// What to publish. ralph publishes only work on a plan; the preset `branches` opens pull requests.
 pub(super) fn wanted(options: &RunOptions, config: &Config, preset: &Preset) -> Option<Publish> {
     let auto_push = config.get(key::GIT_AUTO_PUSH);
-    let set = config.get(key::GIT_AUTO_PR);
-    let auto_pr = set.unwrap_or(preset.get(key::GIT_AUTO_PR));
+    let auto_pr = config.or_preset(key::GIT_AUTO_PR, preset);
     let wanted = options.mode == Mode::Build && (auto_push || auto_pr);
     let watch_ms = match (auto_pr, &options.target) {
         (true, Target::All | Target::Feature(_)) => {

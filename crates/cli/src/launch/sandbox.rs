@@ -108,16 +108,10 @@ fn withheld(project: &Project, config: &Config, context: &Context<'_>) -> Vec<St
             "The sandbox hides {}: a session may have made it a dependency. To show it, put this into your \
              config: sandbox.readable = [\"{}\"]",
             path.display(),
-            short(path, environment)
+            context.short(path).display()
         )
     };
     unseen.map(say).collect()
-}
-
-/// A path as it is written in the settings.
-fn short(path: &Path, environment: &Environment) -> String {
-    let below = environment.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
-    below.map_or_else(|| path.display().to_string(), |rest| format!("~/{}", rest.display()))
 }
 
 fn paths(

@@ -114,10 +114,6 @@ pub(super) fn of_branches(
     }
 }
 
-pub(super) fn of_lane(plan: PlanFile) -> Result<Source> {
-    Ok(Source { preset: named("branches")?, plan: Some(plan) })
-}
-
 /// Refuses parallel sessions for presets that work in one place.
 pub(super) fn check_jobs(options: &RunOptions, config: &Config, preset: &Preset) -> Result<()> {
     let many = config.by_flag(key::LOOP_JOBS) && config.get(key::LOOP_JOBS) > 1;
@@ -383,7 +379,7 @@ pub(super) fn missing_plan(why: Option<String>) -> CliError {
     CliError::new(Exit::NoPlan, StopReason::NoPlan { why }.sentence())
 }
 
-fn named(name: &str) -> Result<&'static Preset> {
+pub(super) fn named(name: &str) -> Result<&'static Preset> {
     Preset::named(name).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         usage!("there is no preset {name}")

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use clap::FromArgMatches;
 use clap_complete::CompletionCandidate;
 use ralph_core::plan::FORMATS;
+use ralph_core::records::Feature;
 use ralph_core::task::{Status, StatusFilter};
 use ralph_engine::ports::{Filter, Store};
 use ralph_engine::run_files::RunLogs;
@@ -175,26 +176,17 @@ fn tasks(store: &mut SqliteStore, open_only: bool) -> Option<Vec<Found>> {
 }
 
 fn features(store: &mut SqliteStore) -> Option<Vec<Found>> {
-    let features = store.features().ok()?;
-    Some(
-        features
-            .into_iter()
-            .map(|feature| (feature.name.to_string(), "feature".to_owned()))
-            .collect(),
-    )
+    let named = |feature: Feature| (feature.name.to_string(), "feature".to_owned());
+    Some(store.features().ok()?.into_iter().map(named).collect())
 }
 
 fn runs(context: &Context<'_>) -> Option<Vec<Found>> {
     let project = context.project().ok()?;
     let config = Config::load(context.sources().ok()?).ok()?.config;
     let all = RunLogs::all(&project.resolve(config.get(key::LOGS_DIR))).ok()?;
-    let newest = all.iter().rev().take(RUNS);
-    Some(
-        newest
-            .filter_map(|logs| {
-                let name = logs.folder.file_name()?.to_string_lossy().into_owned();
-                Some((journal::run_of(&logs.journal())?.to_string(), name))
-            })
-            .collect(),
-    )
+    let named = |logs: &RunLogs| {
+        let name = logs.folder.file_name()?.to_string_lossy().into_owned();
+        Some((journal::run_of(&logs.journal())?.to_string(), name))
+    };
+    Some(all.iter().rev().take(RUNS).filter_map(named).collect())
 }

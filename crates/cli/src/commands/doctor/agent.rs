@@ -21,8 +21,6 @@ struct Facts {
     install: &'static str,
     /// Variables that log it in.
     variables: &'static [&'static str],
-    /// Files of its login, below the home.
-    files: &'static [&'static str],
     login: &'static str,
 }
 
@@ -37,7 +35,6 @@ const FACTS: [Facts; 1] = [Facts {
         "CLAUDE_CODE_USE_VERTEX",
         "CLAUDE_CODE_USE_FOUNDRY",
     ],
-    files: &[".claude/.credentials.json"],
     login: "run `claude` and log in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN",
 }];
 
@@ -145,20 +142,12 @@ fn login(facts: &Facts, environment: &Environment) -> Check {
         .filter(|variable| environment.logins.contains(variable))
         .map(|variable| format!("{variable} is set"))
         .collect();
-    let home = environment.home.as_deref();
-    for file in facts.files {
-        let moved = environment.claude_config.as_ref().filter(|_| facts.name == "claude");
-        let path = match (moved, file.rsplit('/').next()) {
-            (Some(folder), Some(name)) => Some(folder.join(name)),
-            _ => home.map(|home| home.join(file)),
-        };
-        if let Some(path) = path.filter(|path| path.is_file()) {
-            found.push(format!("{} exists", path.display()));
-        }
+    let file = environment.claude_folder.as_ref().map(|folder| folder.join(".credentials.json"));
+    if let Some(path) = file.filter(|path| path.is_file()) {
+        found.push(format!("{} exists", path.display()));
     }
     // On a Mac the login itself is in the keychain; this file shows that there is one.
-    let account = home.map(|home| home.join(".claude.json")).filter(|_| facts.name == "claude");
-    if let Some(path) = account {
+    if let Some(path) = environment.home.as_ref().map(|home| home.join(".claude.json")) {
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         if text.contains("\"oauthAccount\"") {
             found.push(format!("{} names an account", path.display()));

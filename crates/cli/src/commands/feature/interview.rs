@@ -78,14 +78,15 @@ pub(super) fn hold(
             if call.conversation.is_none() {
                 return Err(open_question(name, &talk, context));
             }
-            match ask(&mut talk, context)? {
-                Typed::Line(line) => talk.answer(&meant(&line)?),
-                Typed::End => return Err(stopped(name, &talk, &totals, Exit::Blocked, context)),
-                Typed::Interrupted => {
-                    return Err(stopped(name, &talk, &totals, Exit::Cancelled, context));
+            let exit = match ask(&mut talk, context)? {
+                Typed::Line(line) => {
+                    talk.answer(&meant(&line)?);
+                    continue;
                 }
-            }
-            continue;
+                Typed::End => Exit::Blocked,
+                Typed::Interrupted => Exit::Cancelled,
+            };
+            return Err(stopped(name, &talk, &totals, exit, context));
         }
         if call.sessions == Some(0) {
             return Err(CliError::failed("this interview has reached its limit of sessions")

@@ -16,8 +16,8 @@ use clap::{Args, Subcommand};
 use ralph_core::run::{Outcome, StopReason};
 use ralph_ui::plain::Conversation;
 
-use super::flags::{LimitArgs, SessionArgs, of_limits};
-use crate::config::key;
+use super::flags::SessionArgs;
+use crate::config::{Flags, key};
 use crate::error::{CliError, Done, Result, feature_name};
 use crate::exit_codes::Exit;
 use crate::launch::{self, FeatureWork, Mode, RunOptions, Target};
@@ -103,9 +103,9 @@ fn run(
     let conversation = call.conversation.clone();
     let mode = Mode::Feature(work);
     let options = RunOptions { mode, target, conversation, ..RunOptions::default() };
-    let none = LimitArgs::default();
-    let mut flags =
-        of_limits(call.sessions, &none, session, key::PROMPTS_BUILD, &context.folder())?;
+    let mut flags = Flags::default();
+    session.lay(&mut flags)?;
+    flags.given("N", key::LOOP_MAX_ITERATIONS, call.sessions);
     context.lay(flags.clone());
     let usd = context.config()?.get(key::BUDGET_USD);
     if usd > 0.0 && call.spent > 0 {

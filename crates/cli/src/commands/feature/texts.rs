@@ -140,8 +140,7 @@ pub(super) fn cmd_plan(args: &PlanArgs, context: &mut Context<'_>) -> Done {
 pub(super) fn written(path: &Path, template: &str, how: &str) -> Done {
     match FeatureFiles::fault(path, template) {
         None => Ok(()),
-        Some(fault @ TextFault::NotAFile) => Err(failed!("{} {fault}", path.display())
-            .hint(format!("move it away: mv {0} {0}.other", quoted(path)))),
+        Some(TextFault::NotAFile) => refuse_unreadable(path, template),
         Some(fault) => {
             Err(refused!("{} {fault}", path.display()).hint(format!("write it first: {how}")))
         }
