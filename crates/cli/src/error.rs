@@ -117,6 +117,11 @@ impl CliError {
         if code == 0 { Ok(()) } else { Err(Self::already_reported(code)) }
     }
 
+    /// The same for arguments that are wrong.
+    pub(crate) fn by_usage(self) -> Self {
+        Self { exit: Exit::Usage, code: ErrorCode::Usage, ..self }
+    }
+
     pub(crate) fn with_exit(self, exit: Exit) -> Self {
         Self { exit, ..self }
     }

@@ -415,18 +415,6 @@ pub(crate) fn agent_id(text: &str) -> Result<AgentId> {
     AgentId::new(text).map_err(|error| failed!("{text:?} is not a valid agent id: {error}"))
 }
 
-impl From<config::ConfigError> for CliError {
-    fn from(error: config::ConfigError) -> Self {
-        let failed = match error.is_usage() {
-            true => Self::usage(error.message()),
-            false => Self::failed(error.message()),
-        };
-        failed
-            .excerpt(error.excerpt())
-            .hint("see every setting and what it means: ralph config defaults")
-    }
-}
-
 /// The text of a file; `None` if it does not exist.
 fn if_there(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<String>> {
     match read {

@@ -9,9 +9,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::names::shown;
 use super::parse::given;
-use super::position::{Result, Source};
+use super::position::Source;
 use super::setting_kind::SettingKind;
 use super::value::{self, Value, hidden};
+use crate::error::Result;
 
 /// The fields of a gate: name, kind, whether it must be there, and what it means.
 pub(super) const FIELDS: [(&str, SettingKind, bool, &str); 3] = [
@@ -39,17 +40,13 @@ pub(crate) struct Gate {
     /// Its name, unique among the gates.
     pub name: String,
     pub command: String,
-    timeout: Option<String>,
+    pub(super) timeout: Option<String>,
 }
 
 impl Gate {
     /// How long the command may run, if the gate has a timeout.
     pub(crate) fn timeout(&self) -> Option<Duration> {
         self.timeout.as_deref().and_then(value::duration)
-    }
-
-    pub(crate) fn timeout_text(&self) -> Option<&str> {
-        self.timeout.as_deref()
     }
 }
 
@@ -110,7 +107,7 @@ fn one(source: &Source<'_>, span: &std::ops::Range<usize>, table: &DeTable<'_>) 
                 *text = Some(value);
             }
             Ok(_) => return Err(refuse(format!("the `{name}` of a gate must not be empty"))),
-            Err(refusal) => return Err(refuse(format!("`gate.{name}` {refusal}"))),
+            Err(refusal) => return Err(refuse(refusal.about(&format!("gate.{name}")))),
         }
     }
     let [name, command, timeout] = texts;

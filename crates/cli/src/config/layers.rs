@@ -7,12 +7,13 @@ use toml::de::DeValue;
 
 use super::names;
 use super::parse::{self, Owner};
-use super::position::{ConfigError, Result, Warning};
+use super::position::{Warning, invalid};
 use super::resolved::{Config, Origin};
 use super::setting_kind::SettingKind;
 use super::settings::{Reach, Setting};
 use super::typed::Key;
 use super::value::{Given, Value, View};
+use crate::error::{CliError, Result};
 
 /// Variables that ralph uses but that are not settings.
 const NOT_SETTINGS: [&str; 7] = [
@@ -244,7 +245,7 @@ impl Loaded {
     fn lay_pair(&mut self, pair: &str) -> Result<()> {
         let Some((key, text)) = pair.split_once('=') else {
             let message = format!("--set takes KEY=VALUE, not {}", Given::Plain(pair));
-            return Err(ConfigError::of_flag(message));
+            return Err(invalid(message).by_usage());
         };
         let key = names::unalias(key.trim());
         self.lay_flag("--set", key, text)
@@ -264,9 +265,9 @@ impl Loaded {
             if names::meant_setting(key).is_none() {
                 message.push_str("; `ralph config defaults` lists them all");
             }
-            return Err(ConfigError::of_flag(message));
+            return Err(invalid(message).by_usage());
         };
-        let value = plain(setting, key, text, name).map_err(ConfigError::by_flag)?;
+        let value = plain(setting, key, text, name).map_err(CliError::by_usage)?;
         self.config.held.insert(key.to_owned(), (value, Origin::Flag(name)));
         Ok(())
     }
@@ -275,8 +276,8 @@ impl Loaded {
 /// Parses a value from the environment, from a flag or, with an empty `from`, from the argument of a command.
 pub(super) fn plain(setting: &Setting, key: &str, text: &str, from: &str) -> Result<Value> {
     let refuse = |message| match from {
-        "" => ConfigError::new(message),
-        from => ConfigError::new(format!("{from}: {message}")),
+        "" => invalid(message),
+        from => invalid(format!("{from}: {message}")),
     };
     let listed =
         matches!(setting.kind, SettingKind::List(_) | SettingKind::OrPreset(SettingKind::List(_)));
@@ -292,7 +293,7 @@ pub(super) fn plain(setting: &Setting, key: &str, text: &str, from: &str) -> Res
     } else {
         Given::Plain(text)
     };
-    setting.read(&given).map_err(|refusal| refuse(format!("{} {refusal}", refusal.subject(key))))
+    setting.read(&given).map_err(|refusal| refuse(refusal.about(key)))
 }
 
 fn rank(level: &str) -> u8 {

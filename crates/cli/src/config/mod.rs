@@ -42,7 +42,6 @@ use self::{setting_kind::SettingKind, settings::SETTINGS, value::Lit};
 pub(crate) use gates::Gate;
 pub(crate) use layers::{Flags, Loaded, Sources};
 pub(crate) use names::words_of;
-pub(crate) use position::ConfigError;
 pub(crate) use presets::{PRESETS, Preset, retry_limit};
 pub(crate) use reference::{described_keys, reference_markdown, schema};
 pub(crate) use resolved::{Config, Origin};

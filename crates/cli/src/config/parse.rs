@@ -8,9 +8,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::gates::{self, Gate};
 use super::names;
-use super::position::{FilePosition, Result, Source, Warning};
+use super::position::{FilePosition, Source, Warning};
 use super::settings::{Reach, Setting};
 use super::value::{Given, Value, quoted};
+use crate::error::Result;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
@@ -176,7 +177,7 @@ fn setting_value(
     let value = setting.read(&given(leaf.value.get_ref())).map_err(|refusal| {
         let item = refusal.item.and_then(|index| leaf.value.get_ref().get(index));
         let span = item.map_or(span.clone(), Spanned::span);
-        source.error(&span, format!("{} {refusal}", refusal.subject(key)))
+        source.error(&span, refusal.about(key))
     })?;
     match (owner, setting.reach) {
         (Owner::Repo, Reach::UserOnly | Reach::Program) => {

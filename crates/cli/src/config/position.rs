@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthChar;
 
 use super::value::hidden;
+use crate::error::CliError;
 
 /// A place in a file. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,54 +40,9 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Why the configuration cannot be used. Displays as one sentence and, if it is about a file, the
-/// line with a caret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ConfigError {
-    message: String,
-    /// The place, the line and the carets; empty if it is not about a file.
-    excerpt: String,
-    /// It is about a flag.
-    usage: bool,
-}
-
-pub(crate) type Result<T, E = ConfigError> = std::result::Result<T, E>;
-
-impl ConfigError {
-    pub(super) fn new(message: String) -> Self {
-        Self { message, excerpt: String::new(), usage: false }
-    }
-
-    pub(super) fn of_flag(message: String) -> Self {
-        Self::new(message).by_flag()
-    }
-
-    pub(super) fn by_flag(self) -> Self {
-        Self { usage: true, ..self }
-    }
-
-    pub(crate) fn is_usage(&self) -> bool {
-        self.usage
-    }
-
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
-    pub(crate) fn excerpt(&self) -> &str {
-        &self.excerpt
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.excerpt.as_str() {
-            "" => f.write_str(&self.message),
-            excerpt => write!(f, "{}\n{excerpt}", self.message),
-        }
-    }
+/// Why the configuration cannot be used.
+pub(super) fn invalid(message: String) -> CliError {
+    CliError::failed(message).hint("see every setting and what it means: ralph config defaults")
 }
 
 /// The text of one file, with its lines counted.
@@ -117,7 +73,7 @@ impl<'a> Source<'a> {
 
     /// An error about the part of the text in `span`. A span over several lines is marked on the
     /// first; an empty one gets one caret.
-    pub(super) fn error(&self, span: &Range<usize>, message: String) -> ConfigError {
+    pub(super) fn error(&self, span: &Range<usize>, message: String) -> CliError {
         let place = self.place(span.start);
         let from = self.line_starts[place.line - 1];
         let line = self.text[from..].split('\n').next().unwrap_or_default();
@@ -133,7 +89,7 @@ impl<'a> Source<'a> {
             "{0:margin$}--> {place}\n{0:margin$} |\n{number} | {line}\n{0:margin$} | {0:before$}{0:^<carets$}",
             ""
         );
-        ConfigError { message, excerpt, usage: false }
+        invalid(message).excerpt(excerpt)
     }
 }
 

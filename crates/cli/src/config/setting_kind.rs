@@ -1,7 +1,5 @@
 //! Which values a setting accepts, and how a refused one is explained.
 
-use std::fmt;
-
 use ralph_core::forge::HostEntry;
 use ralph_core::glob::Patterns;
 use ralph_core::nearest::nearest;
@@ -35,34 +33,19 @@ pub(crate) enum SettingKind {
     OrPreset(&'static Self),
 }
 
-/// Why a value was refused. Displays as the end of a sentence: `must be …, not …`.
+/// Why a value was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
-    wants: String,
-    got: String,
-    meant: Option<String>,
-    why: Option<String>,
+    /// The end of a sentence: `must be …, not …`.
+    text: String,
     pub(super) item: Option<usize>,
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "must be {}, not {}", self.wants, self.got)?;
-        match (&self.why, &self.meant) {
-            (Some(why), _) => write!(f, ": {why}"),
-            (None, Some(word)) => write!(f, "; did you mean {word:?}?"),
-            (None, None) => Ok(()),
-        }
-    }
-}
-
 impl Refusal {
-    /// The subject of the sentence: the setting, or an item of it.
-    pub(super) fn subject(&self, key: &str) -> String {
-        match self.item {
-            Some(_) => format!("each item of `{key}`"),
-            None => format!("`{key}`"),
-        }
+    /// The sentence about the setting, or about an item of it.
+    pub(super) fn about(&self, key: &str) -> String {
+        let item = if self.item.is_some() { "each item of " } else { "" };
+        format!("{item}`{key}` {}", self.text)
     }
 }
 
@@ -99,12 +82,13 @@ impl SettingKind {
         if let (Self::List(kind), Given::List(items)) = (self.inner(), given) {
             return read_items(kind, items);
         }
-        self.accepts(given).ok_or_else(|| Refusal {
-            wants: self.wants(),
-            got: given.to_string(),
-            meant: self.meant_by(given),
-            why: self.why_not(given),
-            item: None,
+        self.accepts(given).ok_or_else(|| {
+            let more = match (self.why_not(given), self.meant_by(given)) {
+                (Some(why), _) => format!(": {why}"),
+                (None, Some(word)) => format!("; did you mean {word:?}?"),
+                (None, None) => String::new(),
+            };
+            Refusal { text: format!("must be {}, not {given}{more}", self.wants()), item: None }
         })
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn show(config: &Config, preset: &'static Preset) -> String {
         .collect();
     for gate in config.gates() {
         let mut value = quoted(&gate.command);
-        if let Some(timeout) = gate.timeout_text() {
+        if let Some(timeout) = &gate.timeout {
             value.push_str(&format!(" timeout {}", quoted(timeout)));
         }
         rows.push((
@@ -74,8 +74,8 @@ fn located(value: serde_json::Value, origin: &Origin) -> serde_json::Value {
 
 fn gate_json(gate: &Gate) -> serde_json::Value {
     let mut fields = json!({ "name": gate.name, "command": gate.command });
-    if let Some(timeout) = gate.timeout_text() {
-        fields["timeout"] = timeout.into();
+    if let Some(timeout) = &gate.timeout {
+        fields["timeout"] = timeout.as_str().into();
     }
     fields
 }

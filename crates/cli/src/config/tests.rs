@@ -7,7 +7,20 @@ mod layering;
 mod reach;
 mod shown;
 
+use std::fmt;
+
 use super::*;
+use crate::error::CliError;
+
+/// The sentence, and the line with its carets.
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.parts() {
+            (message, "", _) => f.write_str(message),
+            (message, excerpt, _) => write!(f, "{message}\n{excerpt}"),
+        }
+    }
+}
 
 /// Sources with a repo file of this text.
 fn repo(text: &str) -> Sources {

@@ -4,9 +4,10 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value as Written};
 
 use super::layers::plain;
 use super::names;
-use super::position::{ConfigError, Result};
+use super::position::invalid;
 use super::settings::Setting;
 use super::value::{Value, View};
+use crate::error::{CliError, Result};
 
 /// The setting with this key or older spelling.
 pub(crate) fn known(key: &str) -> Result<(&str, &'static Setting)> {
@@ -15,17 +16,17 @@ pub(crate) fn known(key: &str) -> Result<(&str, &'static Setting)> {
         if key == "gate" || key.starts_with("gate.") {
             let message =
                 "gates are [[gate]] tables, which have no key of their own: ralph config edit";
-            return ConfigError::of_flag(message.to_owned());
+            return invalid(message.to_owned()).by_usage();
         }
         if names::is_section(key) {
             let message = format!("`{key}` is a section; name one of its settings");
-            return ConfigError::of_flag(message);
+            return invalid(message).by_usage();
         }
         let mut message = names::unknown_setting(key);
         if names::meant_setting(key).is_none() {
             message.push_str("; `ralph config show` lists them all");
         }
-        ConfigError::of_flag(message)
+        invalid(message).by_usage()
     })?;
     Ok((key, setting))
 }
@@ -33,7 +34,7 @@ pub(crate) fn known(key: &str) -> Result<(&str, &'static Setting)> {
 /// The text of a file with a setting added or changed, and the value as ralph shows it.
 pub(crate) fn set(text: &str, key: &str, value: &str) -> Result<(String, String)> {
     let (key, setting) = known(key)?;
-    let value = plain(setting, key, value, "").map_err(ConfigError::by_flag)?;
+    let value = plain(setting, key, value, "").map_err(CliError::by_usage)?;
     let mut document = parsed(text)?;
     for alias in names::aliases(key) {
         remove(document.as_table_mut(), alias);
@@ -52,7 +53,7 @@ pub(crate) fn set(text: &str, key: &str, value: &str) -> Result<(String, String)
         let item = table.entry(section).or_insert_with(new);
         table = item
             .as_table_like_mut()
-            .ok_or_else(|| ConfigError::new(format!("`{section}` is not a section there")))?;
+            .ok_or_else(|| invalid(format!("`{section}` is not a section there")))?;
     }
     let mut written = written(&value);
     let before = table.get(leaf).and_then(Item::as_value);
@@ -101,8 +102,7 @@ fn end_of(document: &DocumentMut) -> String {
 
 fn parsed(text: &str) -> Result<DocumentMut> {
     text.parse().map_err(|error: toml_edit::TomlError| {
-        let message = format!("the file is not valid TOML: {}", error.message());
-        ConfigError::new(message)
+        invalid(format!("the file is not valid TOML: {}", error.message()))
     })
 }
 

@@ -11,6 +11,7 @@ use ralph_engine::untrusted;
 use crate::commands::editor::Editor;
 use crate::config::{self, Config, Loaded, Origin, Reach, Setting, View};
 use crate::error::{CliError, Done, Result};
+use crate::exit_codes::Exit;
 use crate::launch;
 use crate::wiring::Context;
 
@@ -88,8 +89,7 @@ pub(super) fn edit(which: WhichFile, context: &mut Context<'_>) -> Done {
     editor.open(&file.path, context)?;
     let file = ConfigFile::of(None, which, context)?;
     let again = format!("fix it: ralph config edit --{}", file.owner());
-    let loaded =
-        file.load(&file.text, context).map_err(|error| CliError::from(error).hint(again))?;
+    let loaded = file.load(&file.text, context).map_err(|error| error.hint(again))?;
     for warning in &loaded.warnings {
         context.out.warning(warning);
     }
@@ -153,19 +153,19 @@ impl ConfigFile {
 
     /// The error for a value or a file that does not allow the change. A file that ralph cannot read is shown with the
     /// line.
-    fn refused(&self, error: config::ConfigError, context: &Context<'_>) -> CliError {
-        if error.is_usage() {
-            return error.into();
+    fn refused(&self, error: CliError, context: &Context<'_>) -> CliError {
+        if error.exit == Exit::Usage {
+            return error;
         }
         let edit = format!("change the file yourself: ralph config edit --{}", self.owner());
         match self.load(&self.text, context) {
-            Err(error) => CliError::from(error).hint(edit),
+            Err(error) => error.hint(edit),
             Ok(_) => failed!("{}: {}", self.shown.display(), error.message()).hint(edit),
         }
     }
 
     /// Loads the config files with this text in place of this file, without environment and flags.
-    fn load(&self, text: &str, context: &Context<'_>) -> Result<Loaded, config::ConfigError> {
+    fn load(&self, text: &str, context: &Context<'_>) -> Result<Loaded> {
         let mut sources = context.sources().unwrap_or_default();
         sources.env.clear();
         sources.set.clear();

@@ -29,7 +29,7 @@ pub(super) fn settings(context: &Context<'_>) -> (Check, Config) {
     };
     let says = sources.files();
     match Config::load(sources) {
-        Err(error) => (Check::error("settings", &error.into()), Config::default()),
+        Err(error) => (Check::error("settings", &error), Config::default()),
         Ok(loaded) => {
             let check = match loaded.warnings.as_slice() {
                 [] => Check::ok("settings", says),

@@ -32,10 +32,12 @@ pub(crate) fn cmd_task_for_session(
         | TaskCommand::Ready(_)
         | TaskCommand::Peek(_)
         | TaskCommand::PlanStatus(_) => command.run(context),
-        TaskCommand::Log(args) if args.writes() && !identity.requests.may_note() => Err(refused!(
-            "this session has reached its limit of notes"
-        )
-        .hint(format!("a session may write {NOTES} notes, {} KiB in total", NOTES_TEXT >> 10))),
+        TaskCommand::Log(args) if args.text.is_some() && !identity.requests.may_note() => {
+            Err(refused!("this session has reached its limit of notes").hint(format!(
+                "a session may write {NOTES} notes, {} KiB in total",
+                NOTES_TEXT >> 10
+            )))
+        }
         TaskCommand::Log(args) => {
             if let Some(note) = notes::log(&args, context)? {
                 identity.requests.note(&note);

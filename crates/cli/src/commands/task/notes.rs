@@ -24,12 +24,6 @@ pub(super) struct LogArgs {
     json: bool,
 }
 
-impl LogArgs {
-    pub(super) fn writes(&self) -> bool {
-        self.text.is_some()
-    }
-}
-
 pub(super) fn cmd_log(args: &LogArgs, context: &mut Context<'_>) -> Done {
     log(args, context).map(|_| ())
 }

@@ -15,6 +15,7 @@ use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
 
 use crate::error::{CliError, Result, quoted};
+use crate::exit_codes::Exit;
 use crate::history;
 use crate::wiring::Context;
 
@@ -175,17 +176,18 @@ fn already(task: &Task, by: &[String]) -> CliError {
 /// The commits of a task are on no branch that is checked out.
 fn elsewhere(task: &Task, commit: &CommitView, here: &Place) -> CliError {
     let id = &task.id;
+    let failed = |why: String| CliError::new(Exit::NotEligible, why);
     match here.vcs.work_place(&commit.id) {
-        Ok(WorkPlace::Branch(branch)) => refused!(
+        Ok(WorkPlace::Branch(branch)) => failed(format!(
             "the commits of {id} are on branch {branch}, which is not checked out here"
-        )
+        ))
         .hint(format!("git switch {branch} && ralph undo {id}")),
-        Ok(WorkPlace::Here) => refused!(
+        Ok(WorkPlace::Here) => failed(format!(
             "the commits of {id} are not on this branch, but their changes are: they were squashed or \
              picked into another commit"
-        )
+        ))
         .hint(format!("find that commit, revert it, and reopen the task: ralph task reopen {id}")),
-        _ => refused!("the commits of {id} are on no branch any more")
+        _ => failed(format!("the commits of {id} are on no branch any more"))
             .hint(format!("to reopen it without a revert: ralph task reopen {id}")),
     }
 }

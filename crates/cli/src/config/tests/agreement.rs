@@ -78,7 +78,7 @@ fn each_default_is_valid_for_its_kind() {
             Lit::Text(value) => Given::Text(value),
             Lit::List(items) => Given::List(items.iter().map(|item| Given::Text(item)).collect()),
         };
-        let value = setting.read(&given).unwrap_or_else(|no| panic!("{} {no}", setting.key));
+        let value = setting.read(&given).unwrap_or_else(|no| panic!("{}", no.about(setting.key)));
         assert_eq!(value.view(), setting.default.view());
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ralph_core::task::RetryLimit;
 
 use super::*;
+use crate::exit_codes::Exit;
 
 #[test]
 fn each_layer_wins_over_the_ones_before() {
@@ -37,11 +38,11 @@ fn a_flag_with_a_wrong_value_is_an_error_of_usage_that_names_it() {
     let mut sources = Sources::default();
     sources.flags.set("--preset", key::PRESET, "chequelist");
     let error = Config::load(sources).unwrap_err();
-    assert!(error.is_usage());
+    assert!(error.exit == Exit::Usage);
     assert!(error.message().starts_with("--preset: `preset` must be one of"), "{error}");
     assert!(error.message().ends_with("did you mean \"checklist\"?"), "{error}");
-    assert!(Config::load(set("loop.jobs=0")).unwrap_err().is_usage());
-    assert!(!Config::load(repo("loop.jobs = 0")).unwrap_err().is_usage());
+    assert!(Config::load(set("loop.jobs=0")).unwrap_err().exit == Exit::Usage);
+    assert!(Config::load(repo("loop.jobs = 0")).unwrap_err().exit != Exit::Usage);
 }
 
 #[test]

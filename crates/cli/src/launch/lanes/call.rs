@@ -19,10 +19,10 @@ use ralph_ui::dry_run::{LaneDryRun, LanesDryRun};
 use super::super::gates;
 use super::super::policy::sessions_of;
 use super::super::publish;
-use super::super::source::{no_plan, plan_error};
+use super::super::source::{named, no_plan, plan_error};
 use super::super::{RunOptions, git_failed};
 use super::remote::Remote;
-use crate::config::{Config, Preset, key};
+use crate::config::{Config, key};
 use crate::error::{CliError, Done, Result, quoted};
 use crate::wiring::{Context, worktree_folder};
 
@@ -89,8 +89,7 @@ impl Call {
             bases: vec![None; sections.len()],
             usual: None,
             remote: Remote::new(
-                Preset::named("branches")
-                    .is_some_and(|preset| publish::wanted(options, &config, preset).is_some()),
+                publish::wanted(options, &config, named("branches")?).is_some(),
                 &config,
                 publish::records(context.environment.state_home.as_deref(), home),
             ),
@@ -234,10 +233,6 @@ impl Call {
         Worktrees::new(&self.home, &self.folder)
     }
 
-    pub(super) fn begun(&self, number: usize) -> Option<String> {
-        self.begun.borrow()[number].clone()
-    }
-
     /// The open checkboxes outside of every section, as a sentence; `None` if there are none, or if the user named one
     /// branch.
     pub(super) fn stray_words(&self) -> Option<String> {
@@ -348,11 +343,9 @@ impl Call {
         schedule
     }
 
-    pub(super) fn rehearsed(&self, options: &RunOptions) -> String {
+    pub(super) fn rehearsed(&self, options: &RunOptions) -> Result<String> {
         let mut order = self.schedule();
         let at_once = std::iter::from_fn(|| order.next_lane()).count();
-        let most =
-            Preset::named("branches").and_then(|preset| sessions_of(options, &self.config, preset));
         let meant = (0..self.sections.len()).filter(|at| self.only.is_none_or(|only| only == *at));
         let lanes = meant.map(|at| {
             let section = &self.sections[at];
@@ -371,12 +364,12 @@ impl Call {
         });
         let page = LanesDryRun {
             source: self.plan.name().to_owned(),
-            max_iterations: most,
+            max_iterations: sessions_of(options, &self.config, named("branches")?),
             once: options.once,
             at_once: at_once as u64,
             lanes: lanes.collect(),
         };
-        page.text()
+        Ok(page.text())
     }
 }
 

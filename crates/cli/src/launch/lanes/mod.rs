@@ -196,7 +196,7 @@ pub(super) fn launch(options: &RunOptions, plan: &PlanFile, context: &mut Contex
     call.remove_merged_since(context)?;
     let interrupts = Interrupts::listen().map_err(CliError::from)?;
     let record = CallRecord::begin(options, plan, &home, &config, context)?;
-    call.run = Some(record.run().clone());
+    call.run = Some(record.state.run.clone());
     let ends = run_all(&mut call, interrupts, options, context)?;
     record.end(&ends)?;
     finish(&call, &ends, context)
@@ -207,7 +207,7 @@ pub(super) fn dry_run(options: &RunOptions, plan: &PlanFile, context: &mut Conte
     call::check_home(&home)?;
     let call = Call::read(options, plan, &home, context.config()?, context)?;
     call.warn(context);
-    context.out.data(call.rehearsed(options))
+    context.out.data(call.rehearsed(options)?)
 }
 
 /// How long until the plan is read again while lanes run.
@@ -364,8 +364,7 @@ fn lane_line(call: &Call, number: usize, end: &End, context: &mut Context<'_>) -
     let section = &call.sections[number];
     let (done, total) = call.tally(number, context)?;
     let branch = section.name.to_string();
-    let began = call.begun(number);
-    let commits = match began {
+    let commits = match call.begun.borrow()[number].clone() {
         Some(began) => commits_since(&call.home, &began, &branch).unwrap_or(0),
         None => 0,
     };

@@ -1,7 +1,6 @@
 //! The record of a call over several branches, so that the next call can resume it: plan, branch, flags and budget.
 //! The progress of each branch is in the record of its own run.
 
-use ralph_core::ids::RunId;
 use ralph_core::run::StopReason;
 use ralph_engine::clock;
 use ralph_engine::plan_file::PlanFile;
@@ -9,16 +8,16 @@ use ralph_engine::project::Project;
 use ralph_engine::run_files::state_file::{Record, Spending, StateFile};
 
 use super::super::policy::{budget, sessions_of};
-use super::super::{RunOptions, resume, sandbox};
+use super::super::{RunOptions, resume, sandbox, source};
 use super::End;
-use crate::config::{Config, Preset};
-use crate::error::{CliError, Result};
+use crate::config::Config;
+use crate::error::Result;
 use crate::exit_codes::Exit;
 use crate::wiring::Context;
 
 pub(super) struct CallRecord {
     record: Record,
-    state: StateFile,
+    pub(super) state: StateFile,
 }
 
 impl CallRecord {
@@ -30,8 +29,7 @@ impl CallRecord {
         context: &Context<'_>,
     ) -> Result<Self> {
         let bad_id = |error| failed!("ralph could not create an id: {error}");
-        let preset = Preset::named("branches")
-            .ok_or_else(|| CliError::failed("there is no preset branches"))?;
+        let preset = source::named("branches")?;
         let run = context.ids().run().map_err(bad_id)?;
         let before = options.interrupted.as_deref();
         let mut request = resume::request(options, config, (preset, Some(plan)), home, None);
@@ -62,10 +60,6 @@ impl CallRecord {
         let this = Self { record: resume::record(context, home, options.mode.name()), state };
         this.write()?;
         Ok(this)
-    }
-
-    pub(super) fn run(&self) -> &RunId {
-        &self.state.run
     }
 
     /// Records that the call has ended. The next call resumes one that was cancelled or failed.

@@ -25,7 +25,6 @@ pub(super) const NOT_SHOWN: &[(&str, &str)] = &[
     ("this version supports: {}", "the settings refuse the name first"),
     ("there is no preset {name}", "the settings refuse the name first"),
     ("choose one of these: --preset {}", "the settings refuse the name first"),
-    ("there is no preset branches", "ralph's own list lacks it"),
     (
         "{name} names {}, which is outside the repository ({from})",
         "the settings refuse the path first",
