@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use common::{RALPH, figures, git};
 use ralph_core::agent::ProcessEnd;
 use ralph_engine::agents::{Agent, claude};
-use ralph_engine::ports::{Jail, SandboxMounts, Vcs};
+use ralph_engine::ports::{Jail, SandboxMounts, SessionCommits};
 use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
 use ralph_engine::sandbox::{

@@ -9,7 +9,9 @@ use ralph_core::TaskId;
 use ralph_core::ids::RunId;
 use ralph_core::records::FileChange;
 
-use ralph_engine::ports::{Candidate, Checkout, GitError, RunBase, Saved, Vcs};
+use ralph_engine::ports::{
+    Candidate, Checkout, GitError, RunBase, Saved, SessionCommits, Trees, Vcs, Workspaces,
+};
 use ralph_engine::vcs::wip::ref_name;
 
 type Files = BTreeMap<String, String>;
@@ -220,27 +222,6 @@ impl Vcs for FakeVcs {
         Ok(self.state()?.head.clone())
     }
 
-    fn save(
-        &self,
-        _base: &RunBase,
-        candidate: &Candidate,
-        task: &TaskId,
-        attempt: u32,
-    ) -> Result<Option<Saved>, GitError> {
-        let mut state = self.state()?;
-        if !candidate.leftovers {
-            return Ok(None);
-        }
-        let name = ref_name(task, attempt);
-        let before = state.refs.get(&name).and_then(|id| state.commit(id)).cloned();
-        let commit = match before {
-            Some(same) if same.tree == candidate.tree && same.parent == candidate.head => same.id,
-            _ => state.add(candidate.tree.clone(), candidate.head.clone(), "unfinished", ""),
-        };
-        state.refs.insert(name.clone(), commit.clone());
-        Ok(Some(Saved { name, commit }))
-    }
-
     fn put_back(&self, base: &RunBase, candidate: &Candidate) -> Result<Vec<PathBuf>, GitError> {
         let mut state = self.state()?;
         let tree = |id: &String| state.trees.get(id).cloned().unwrap_or_default();
@@ -260,6 +241,22 @@ impl Vcs for FakeVcs {
         Ok(paths)
     }
 
+    fn checkout(&self, candidate: &Candidate, _include: &str) -> Result<Checkout, GitError> {
+        let state = self.state()?;
+        let file_error = |source| GitError::File { path: "temporary".into(), source };
+        let held = tempfile::tempdir().map_err(file_error)?;
+        for (path, text) in state.trees.get(&candidate.tree).into_iter().flatten() {
+            let path = held.path().join(path);
+            let folder = path.parent().unwrap_or(held.path());
+            std::fs::create_dir_all(folder).map_err(file_error)?;
+            std::fs::write(&path, text).map_err(file_error)?;
+        }
+        let folder = held.path().to_owned();
+        Ok(Checkout::new(held, folder))
+    }
+}
+
+impl Trees for FakeVcs {
     fn changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError> {
         let state = self.state()?;
         let tree = |id: &str| state.trees.get(id).cloned().unwrap_or_default();
@@ -290,20 +287,6 @@ impl Vcs for FakeVcs {
         Ok(file.map(|text| text.clone().into_bytes()))
     }
 
-    fn checkout(&self, candidate: &Candidate, _include: &str) -> Result<Checkout, GitError> {
-        let state = self.state()?;
-        let file_error = |source| GitError::File { path: "temporary".into(), source };
-        let held = tempfile::tempdir().map_err(file_error)?;
-        for (path, text) in state.trees.get(&candidate.tree).into_iter().flatten() {
-            let path = held.path().join(path);
-            let folder = path.parent().unwrap_or(held.path());
-            std::fs::create_dir_all(folder).map_err(file_error)?;
-            std::fs::write(&path, text).map_err(file_error)?;
-        }
-        let folder = held.path().to_owned();
-        Ok(Checkout::new(held, folder))
-    }
-
     fn listed_commits(
         &self,
         from: Option<&str>,
@@ -321,6 +304,31 @@ impl Vcs for FakeVcs {
         Ok(new.filter(|commit| !known.contains(commit)).collect())
     }
 }
+
+impl Workspaces for FakeVcs {
+    fn save(
+        &self,
+        _base: &RunBase,
+        candidate: &Candidate,
+        task: &TaskId,
+        attempt: u32,
+    ) -> Result<Option<Saved>, GitError> {
+        let mut state = self.state()?;
+        if !candidate.leftovers {
+            return Ok(None);
+        }
+        let name = ref_name(task, attempt);
+        let before = state.refs.get(&name).and_then(|id| state.commit(id)).cloned();
+        let commit = match before {
+            Some(same) if same.tree == candidate.tree && same.parent == candidate.head => same.id,
+            _ => state.add(candidate.tree.clone(), candidate.head.clone(), "unfinished", ""),
+        };
+        state.refs.insert(name.clone(), commit.clone());
+        Ok(Some(Saved { name, commit }))
+    }
+}
+
+impl SessionCommits for FakeVcs {}
 
 fn set(files: &mut Files, path: String, text: Option<String>) {
     match text {

@@ -2,7 +2,7 @@
 
 use ralph_core::TaskId;
 use ralph_core::ids::RunId;
-use ralph_engine::ports::Vcs;
+use ralph_engine::ports::{Vcs, Workspaces};
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
 use ralph_testkit::TestEnv;

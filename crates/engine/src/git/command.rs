@@ -81,12 +81,22 @@ pub struct Git<'a> {
 impl<'a> Git<'a> {
     /// Git in `folder`, as the user would call it.
     pub fn new(folder: &Path, arguments: &[&'a str]) -> Self {
-        Self::with(folder, &[], arguments)
+        Self {
+            folder: folder.to_owned(),
+            settings: Vec::new(),
+            arguments: arguments.iter().map(OsString::from).collect(),
+            variables: Vec::new(),
+            verb: arguments.first().copied().unwrap_or_default(),
+            input: &[],
+            stdin: None,
+            reads_settings: false,
+            is_shown: false,
+        }
     }
 
     /// Git for the loop's own purposes: without hooks, monitors and advice.
     pub fn plumbing(folder: &Path, arguments: &[&'a str]) -> Self {
-        Self::with(folder, &[], arguments).set(&PLUMBING)
+        Self::new(folder, arguments).set(&PLUMBING)
     }
 
     /// Plumbing on an index of our own.
@@ -107,20 +117,6 @@ impl<'a> Git<'a> {
     /// Git that lists settings, and so runs nothing that they name.
     pub(crate) fn listing(folder: &Path, arguments: &[&'a str]) -> Self {
         Self { reads_settings: true, ..Self::new(folder, arguments) }
-    }
-
-    fn with(folder: &Path, settings: &[&'static str], arguments: &[&'a str]) -> Self {
-        Self {
-            folder: folder.to_owned(),
-            settings: settings.to_vec(),
-            arguments: arguments.iter().map(OsString::from).collect(),
-            variables: Vec::new(),
-            verb: arguments.first().copied().unwrap_or_default(),
-            input: &[],
-            stdin: None,
-            reads_settings: false,
-            is_shown: false,
-        }
     }
 
     pub(crate) fn set(mut self, settings: &[&'static str]) -> Self {
@@ -325,6 +321,14 @@ impl<'a> Git<'a> {
     pub(crate) fn lines(self) -> GitResult<Vec<String>> {
         let printed = self.run()?;
         Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+    }
+
+    /// Runs it and returns the lines that it printed, each in two at its first space.
+    pub(crate) fn pairs(self) -> GitResult<Vec<(String, String)>> {
+        let printed = self.run()?;
+        let text = String::from_utf8_lossy(&printed);
+        let pairs = text.lines().filter_map(|line| line.split_once(' '));
+        Ok(pairs.map(|(first, rest)| (first.to_owned(), rest.to_owned())).collect())
     }
 
     fn once(&self) -> GitResult<Output> {

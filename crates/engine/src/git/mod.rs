@@ -37,7 +37,7 @@ mod version;
 pub(crate) use command::{ELSEWHERE, settle_inside};
 pub use command::{Git, GitError, GitResult, git};
 pub use commits::commit_of;
-pub(crate) use commits::is_ancestor;
+pub(crate) use commits::{delete_refs, is_ancestor, refs_in};
 pub use folders::remove_tree;
 pub use signing::{Signing, signing};
 pub use version::{FLOOR, check_version, version};

@@ -18,7 +18,7 @@ pub use store::{
     SyncReport,
 };
 pub use vcs::{
-    Blocked, Candidate, Checkout, Ending, Forbidden, HEARTBEAT, KeepSaves, Opened, Restored,
-    RunBase, SandboxMounts, Saved, SetAsideWork, Vcs,
+    Candidate, Checkout, EarlierWork, Ending, Forbidden, HEARTBEAT, KeepSaves, Opened, RunBase,
+    SandboxMounts, Saved, SessionCommits, SetAsideWork, Trees, Vcs, Workspaces,
 };
 pub use worktree_refusal::WorktreeRefusal;

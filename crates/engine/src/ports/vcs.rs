@@ -38,9 +38,9 @@ pub struct Opened {
     pub base: RunBase,
     pub left: Option<SetAsideWork>,
     /// Earlier work of the task that is in the worktree again.
-    pub restored: Option<Restored>,
-    /// Earlier work of the task that files are in the way of.
-    pub blocked: Option<Blocked>,
+    pub restored: Option<EarlierWork>,
+    /// Earlier work of the task that files are in the way of: these.
+    pub blocked: Option<EarlierWork>,
     /// The branch went from the first commit to the second while no session was running.
     pub moved: Option<(Option<String>, Option<String>)>,
 }
@@ -60,16 +60,10 @@ pub struct SetAsideWork {
     pub paths: Vec<PathBuf>,
 }
 
-/// Work that was restored for its task.
+/// Saved work of a task that has another session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Restored {
-    pub name: String,
-    pub paths: Vec<PathBuf>,
-}
-
-/// Work that could not be restored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Blocked {
+pub struct EarlierWork {
+    /// The ref that holds it.
     pub name: String,
     pub paths: Vec<PathBuf>,
 }
@@ -174,16 +168,11 @@ pub enum Ending {
 /// Calls are synchronous: the loop makes them on threads where waiting is allowed. An implementation
 /// must not touch the user's files or staged work except in [`Vcs::put_back`], never drops work that
 /// is not saved elsewhere, and reads no prose to decide anything but which error to return.
-pub trait Vcs: Send + Sync {
+pub trait Vcs: Trees + Workspaces + SessionCommits + Send + Sync {
     /// Inspects the worktree before the first session and saves uncommitted work. A run that continues another
     /// one reuses what *that* run found at its start, so that the agent's unfinished work is not mistaken for
     /// the user's. `resumes` is that run and the last commit that it accepted.
     fn begin(&self, run: &RunId, resumes: Option<(&RunId, Option<&str>)>) -> GitResult<RunBase>;
-
-    /// Nothing that sessions commit here is on the branch before it is accepted.
-    fn lands_when_accepted(&self) -> bool {
-        false
-    }
 
     /// Writes the tree to judge: the commit that is checked out, overlaid by the worktree, without
     /// ignored files. Paths that were dirty before the run stay as committed unless a session
@@ -200,20 +189,12 @@ pub trait Vcs: Send + Sync {
         body: &str,
     ) -> GitResult<Option<String>>;
 
-    /// Moves the branch to what sessions committed in a git directory of their own, if they did, where the
-    /// loop commits nothing itself. Returns the commit.
-    fn land(&self, _base: &RunBase, _candidate: &Candidate) -> GitResult<Option<String>> {
-        Ok(None)
-    }
+    /// The commit that is checked out. Cheap enough to be asked at any time.
+    fn head(&self) -> GitResult<Option<String>>;
 
-    /// The commits between two commits, by first parents and oldest first: each id and its subject.
-    fn listed_commits(&self, _from: Option<&str>, _to: &str) -> GitResult<Vec<(String, String)>> {
-        Ok(vec![])
-    }
-
-    /// Where the work of a commit is, as seen from what is checked out.
-    fn work_place(&self, _commit: &str) -> GitResult<WorkPlace> {
-        Ok(WorkPlace::Here)
+    /// The worktree must be on the branch that the run works on.
+    fn check_branch(&self, _base: &RunBase) -> GitResult<()> {
+        Ok(())
     }
 
     /// Keeps the branch from moving until the next commit of ralph's, or until it is released. `false` where it
@@ -225,101 +206,10 @@ pub trait Vcs: Send + Sync {
     /// The branch may move again.
     fn release(&self) {}
 
-    /// A session has ended: if the branch belongs to ralph, the session's commits are on that branch from now
-    /// on.
-    fn import_commits(&self) -> GitResult<()> {
-        Ok(())
-    }
-
-    /// A session's text with recreated commits replaced by their new ids.
-    fn renamed(&self, text: &str) -> String {
-        text.to_owned()
-    }
-
-    /// The commit that is checked out. Cheap enough to be asked at any time.
-    fn head(&self) -> GitResult<Option<String>>;
-
-    /// Prepares the worktree for a session of `owner`. Work of another task leaves it, work of the owner that
-    /// had to leave comes back, and everything else that is uncommitted is the user's from now on. Without an
-    /// owner, who is known only after the session, nothing moves: see [`Vcs::keep_only`].
-    fn open(&self, _run: &RunId, base: &RunBase, _owner: Option<&TaskId>) -> GitResult<Opened> {
-        Ok(Opened::unchanged(base))
-    }
-
-    /// The session was about these tasks: unchanged work of any other task leaves the worktree.
-    fn keep_only(&self, _base: &RunBase, _tasks: &[TaskId]) -> GitResult<Option<SetAsideWork>> {
-        Ok(None)
-    }
-
-    /// The links that the second tree has beyond the first, and that lead out of the worktree.
-    fn links_out(&self, _from_tree: &str, _to_tree: &str) -> GitResult<Vec<String>> {
-        Ok(vec![])
-    }
-
-    /// What of the changes between two trees no commit may hold.
-    fn forbidden(&self, _from_tree: &str, _to_tree: &str) -> GitResult<Vec<Forbidden>> {
-        Ok(vec![])
-    }
-
-    /// A session is alive in the worktree, or no longer is. Called every [`HEARTBEAT`] while one is.
-    fn session_lives(&self, _alive: bool) {}
-
-    /// The task whose session was running when the last run in this worktree was killed.
-    fn interrupted(&self) -> GitResult<Option<TaskId>> {
-        Ok(None)
-    }
-
-    /// Saves what a session left, under a ref of the attempt, and remembers whose it is. `None` when there is
-    /// nothing. Saving the same again changes nothing; saving something else keeps the earlier save reachable.
-    fn save(
-        &self,
-        base: &RunBase,
-        candidate: &Candidate,
-        task: &TaskId,
-        attempt: u32,
-    ) -> GitResult<Option<Saved>>;
-
-    /// No unfinished work of these tasks is in the worktree any more, nor any that would come back with them.
-    fn close(&self, _tasks: &[TaskId]) -> GitResult<()> {
-        Ok(())
-    }
-
-    /// A tree with these paths as another tree has them.
-    fn with_paths(&self, tree: &str, _from: &str, _paths: &[String]) -> GitResult<String> {
-        Ok(tree.to_owned())
-    }
-
-    /// These paths are the user's, as `tree` has them, and not the session's.
-    fn disown(&self, base: &RunBase, _tree: &str, _paths: &[String]) -> GitResult<RunBase> {
-        Ok(base.clone())
-    }
-
-    /// A tree with the changes between two commits applied: the accepted tree follows the user's commits.
-    fn carried(&self, tree: &str, _from: Option<&str>, _to: Option<&str>) -> GitResult<String> {
-        Ok(tree.to_owned())
-    }
-
     /// Removes the changes of the candidate from the worktree and returns the paths; a path that was dirty
     /// before the run gets back its content of then. A path whose content is no longer the candidate's stays:
     /// someone is working on it. Save the work first.
     fn put_back(&self, base: &RunBase, candidate: &Candidate) -> GitResult<Vec<PathBuf>>;
-
-    /// The names of what differs between two trees.
-    fn changes(&self, from_tree: &str, to_tree: &str) -> GitResult<Vec<String>>;
-
-    /// How two trees differ, as a patch; at most so many bytes of it, and whole lines.
-    fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> GitResult<String>;
-
-    /// The same with how many lines came and went, in the same order.
-    fn counted_changes(&self, from_tree: &str, to_tree: &str) -> GitResult<Vec<FileChange>>;
-
-    /// What a file of a tree holds; `None` when there is none.
-    fn file(&self, tree: &str, path: &str) -> GitResult<Option<Vec<u8>>>;
-
-    /// The names of all files of a tree.
-    fn files(&self, _tree: &str) -> GitResult<Vec<String>> {
-        Ok(vec![])
-    }
 
     /// Writes the files of the candidate into a new folder, and copies those ignored files of the
     /// worktree into it that fit `include`, the patterns of a `.worktreeinclude`.
@@ -334,11 +224,6 @@ pub trait Vcs: Send + Sync {
     /// Submodules with work in them, which no commit of this repository can hold.
     fn submodules_with_work(&self) -> GitResult<Vec<String>> {
         Ok(vec![])
-    }
-
-    /// The worktree must be on the branch that the run works on.
-    fn check_branch(&self, _base: &RunBase) -> GitResult<()> {
-        Ok(())
     }
 
     /// Removes a path from the commits on `branch` since the commit `began`, and from the index: it is as it
@@ -364,6 +249,112 @@ pub trait Vcs: Send + Sync {
         Ok(0)
     }
 
+    /// Warnings since the last call, in sentences.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Trees and commits, by their ids. No ref, index or file changes.
+pub trait Trees {
+    /// The names of what differs between two trees.
+    fn changes(&self, from_tree: &str, to_tree: &str) -> GitResult<Vec<String>>;
+
+    /// The same with how many lines came and went, in the same order.
+    fn counted_changes(&self, from_tree: &str, to_tree: &str) -> GitResult<Vec<FileChange>>;
+
+    /// How two trees differ, as a patch; at most so many bytes of it, and whole lines.
+    fn patch(&self, from_tree: &str, to_tree: &str, most: usize) -> GitResult<String>;
+
+    /// What a file of a tree holds; `None` when there is none.
+    fn file(&self, tree: &str, path: &str) -> GitResult<Option<Vec<u8>>>;
+
+    /// The names of all files of a tree.
+    fn files(&self, _tree: &str) -> GitResult<Vec<String>> {
+        Ok(vec![])
+    }
+
+    /// A tree with these paths as another tree has them.
+    fn with_paths(&self, tree: &str, _from: &str, _paths: &[String]) -> GitResult<String> {
+        Ok(tree.to_owned())
+    }
+
+    /// A tree with the changes between two commits applied: the accepted tree follows the user's commits.
+    fn carried(&self, tree: &str, _from: Option<&str>, _to: Option<&str>) -> GitResult<String> {
+        Ok(tree.to_owned())
+    }
+
+    /// The links that the second tree has beyond the first, and that lead out of the worktree.
+    fn links_out(&self, _from_tree: &str, _to_tree: &str) -> GitResult<Vec<String>> {
+        Ok(vec![])
+    }
+
+    /// What of the changes between two trees no commit may hold.
+    fn forbidden(&self, _from_tree: &str, _to_tree: &str) -> GitResult<Vec<Forbidden>> {
+        Ok(vec![])
+    }
+
+    /// The commits between two commits, by first parents and oldest first: each id and its subject.
+    fn listed_commits(&self, _from: Option<&str>, _to: &str) -> GitResult<Vec<(String, String)>> {
+        Ok(vec![])
+    }
+
+    /// Where the work of a commit is, as seen from what is checked out.
+    fn work_place(&self, _commit: &str) -> GitResult<WorkPlace> {
+        Ok(WorkPlace::Here)
+    }
+}
+
+/// Whose work is in the worktree.
+pub trait Workspaces {
+    /// Prepares the worktree for a session of `owner`. Work of another task leaves it, work of the owner that
+    /// had to leave comes back, and everything else that is uncommitted is the user's from now on. Without an
+    /// owner, who is known only after the session, nothing moves: see [`Workspaces::keep_only`].
+    fn open(&self, _run: &RunId, base: &RunBase, _owner: Option<&TaskId>) -> GitResult<Opened> {
+        Ok(Opened::unchanged(base))
+    }
+
+    /// The session was about these tasks: unchanged work of any other task leaves the worktree.
+    fn keep_only(&self, _base: &RunBase, _tasks: &[TaskId]) -> GitResult<Option<SetAsideWork>> {
+        Ok(None)
+    }
+
+    /// A session is alive in the worktree, or no longer is. Called every [`HEARTBEAT`] while one is.
+    fn session_lives(&self, _alive: bool) {}
+
+    /// The task whose session was running when the last run in this worktree was killed.
+    fn interrupted(&self) -> GitResult<Option<TaskId>> {
+        Ok(None)
+    }
+
+    /// Saves what a session left, under a ref of the attempt, and remembers whose it is. `None` when there is
+    /// nothing. Saving the same again changes nothing; saving something else keeps the earlier save reachable.
+    fn save(
+        &self,
+        base: &RunBase,
+        candidate: &Candidate,
+        task: &TaskId,
+        attempt: u32,
+    ) -> GitResult<Option<Saved>>;
+
+    /// No unfinished work of these tasks is in the worktree any more, nor any that would come back with them.
+    fn close(&self, _tasks: &[TaskId]) -> GitResult<()> {
+        Ok(())
+    }
+
+    /// These paths are the user's, as `tree` has them, and not the session's.
+    fn disown(&self, base: &RunBase, _tree: &str, _paths: &[String]) -> GitResult<RunBase> {
+        Ok(base.clone())
+    }
+}
+
+/// Sessions that commit in a git directory of their own. Without one they commit on the branch.
+pub trait SessionCommits {
+    /// Nothing that sessions commit here is on the branch before it is accepted.
+    fn lands_when_accepted(&self) -> bool {
+        false
+    }
+
     /// What a sandbox has to show so that git works in it: nothing where sessions work on the real directory.
     /// Otherwise a git directory of their own: the same one for all until its work is accepted or given up.
     fn shown(&self) -> GitResult<SandboxMounts> {
@@ -377,8 +368,20 @@ pub trait Vcs: Send + Sync {
         Ok(SandboxMounts::default())
     }
 
-    /// Warnings since the last call, in sentences.
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
+    /// A session has ended: if the branch belongs to ralph, the session's commits are on that branch from now
+    /// on.
+    fn import_commits(&self) -> GitResult<()> {
+        Ok(())
+    }
+
+    /// Moves the branch to what sessions committed, if they did, where the loop commits nothing itself.
+    /// Returns the commit.
+    fn land(&self, _base: &RunBase, _candidate: &Candidate) -> GitResult<Option<String>> {
+        Ok(None)
+    }
+
+    /// A session's text with recreated commits replaced by their new ids.
+    fn renamed(&self, text: &str) -> String {
+        text.to_owned()
     }
 }

@@ -1,7 +1,7 @@
 //! Prepares the worktree for the task of a session, and assigns the changes of a session to its task. The rules are
-//! in version control: [`Vcs::open`].
+//! in version control: [`Workspaces::open`].
 //!
-//! [`Vcs::open`]: crate::ports::Vcs::open
+//! [`Workspaces::open`]: crate::ports::Workspaces::open
 
 use ralph_core::TaskId;
 use ralph_core::amounts::first_of;
@@ -10,7 +10,7 @@ use ralph_core::run::{Picker, TaskBrief};
 use super::ports::{Failed, Ports};
 use super::slot_state::SlotState;
 use super::workspace::Workspace;
-use crate::ports::{Blocked, Restored, SetAsideWork};
+use crate::ports::{EarlierWork, SetAsideWork};
 
 /// How many files a sentence names.
 const NAMED: usize = 5;
@@ -35,10 +35,8 @@ impl Ports {
                 workspace.vcs.carried(&workspace.settled_tree(), from.as_deref(), to.as_deref())?;
             workspace.set_settled_tree(&tree);
         }
-        if opened.left.is_some() {
-            slot.unsure.clear();
-        }
         if let Some(left) = &opened.left {
+            slot.unsure.clear();
             self.notice(left_words(left));
         }
         if let Some(restored) = &opened.restored {
@@ -118,11 +116,11 @@ fn left_words(left: &SetAsideWork) -> String {
     )
 }
 
-fn restored_words(restored: &Restored) -> String {
+fn restored_words(restored: &EarlierWork) -> String {
     format!("Restored {} of unfinished work from {}", files(restored.paths.len()), restored.name)
 }
 
-fn blocked_words(blocked: &Blocked) -> String {
+fn blocked_words(blocked: &EarlierWork) -> String {
     format!(
         "Earlier work on this task is in {} and was not restored, because these files changed since: {}",
         blocked.name,

@@ -1,12 +1,13 @@
 //! Where a slot works: in the user's worktree, or in a worktree of its task.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::ports::{RunBase, Vcs};
 use crate::project::Project;
 use crate::run::checks::judging_inputs::JudgingInputs;
 use crate::run_files::WorktreeLock;
+use crate::sync::lock;
 
 /// Where a slot works.
 pub(super) struct Workspace {
@@ -39,37 +40,37 @@ impl Workspace {
 
     /// Others may work there again.
     pub(super) fn leave(&self) {
-        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(lock(&self.lock).take());
     }
 
     /// What its work began from.
     pub(super) fn base(&self) -> RunBase {
-        self.base.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.base).clone()
     }
 
     /// The tree that new work is compared with.
     pub(super) fn settled_tree(&self) -> String {
-        self.settled.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.settled).clone()
     }
 
     pub(super) fn set_settled_tree(&self, tree: &str) {
-        tree.clone_into(&mut self.settled.lock().unwrap_or_else(PoisonError::into_inner));
+        tree.clone_into(&mut lock(&self.settled));
     }
 
     /// A session is about to work there: this is what its work is compared with.
     pub(super) fn set_base(&self, base: RunBase) {
-        *self.base.lock().unwrap_or_else(PoisonError::into_inner) = base;
+        *lock(&self.base) = base;
     }
 
     /// Work was accepted: this commit is where new work begins.
     pub(super) fn set_accepted(&self, head: Option<&String>) {
-        let mut base = self.base.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut base = lock(&self.base);
         base.head = head.cloned();
     }
 
     /// Its work begins from this commit now.
     pub(super) fn stands_on(&self, commit: &str, tree: &str) {
-        let mut base = self.base.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut base = lock(&self.base);
         base.head = Some(commit.to_owned());
         tree.clone_into(&mut base.settled_tree);
         self.set_settled_tree(tree);

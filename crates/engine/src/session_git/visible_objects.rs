@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::git::{Git, GitError, GitResult};
+use crate::git::{Git, GitError, GitResult, refs_in};
 
 /// Beyond this, all objects are shown.
 const LARGEST: u64 = 256 << 20;
@@ -185,12 +185,9 @@ fn reached(worktree: &Path, tips: &[String], head: Option<&str>) -> GitResult<Ve
 }
 
 fn tips(worktree: &Path) -> GitResult<Vec<String>> {
-    let list = ["for-each-ref", "--format=%(objectname) %(refname)"];
-    let found = Git::plumbing(worktree, &list).run()?;
-    let text = String::from_utf8_lossy(&found);
-    let refs = text.lines().filter_map(|line| line.split_once(' '));
+    let refs = refs_in(worktree, &[])?.into_iter();
     let mut tips: Vec<String> =
-        refs.filter(|(_, name)| *name != "refs/stash").map(|(id, _)| id.to_owned()).collect();
+        refs.filter(|(name, _)| name != "refs/stash").map(|(_, id)| id).collect();
     tips.sort_unstable();
     tips.dedup();
     Ok(tips)

@@ -6,14 +6,20 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::commit::Unrefreshed;
 use super::in_place::GitVcs;
 use crate::crash;
 use crate::git::entries::{Change, RAW, os_path, parse_changes, zeros};
+use crate::git::folders::gone;
 use crate::git::spelling::spelled;
 use crate::git::{GitError, GitResult};
-use crate::ports::{Candidate, RunBase, Vcs};
-use crate::project::write_privately;
+use crate::ports::{Candidate, RunBase};
+use crate::project::sweep_halves;
+use crate::sync::lock;
 use crate::untrusted::{LARGE, read_own};
+
+/// The file of the note, in the git directory of a worktree.
+const NOTE: &str = "ralph-landing.json";
 
 /// What the worktree has of a commit that a branch moves to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +91,7 @@ impl GitVcs {
         let from = expected.map(str::to_owned);
         let name =
             at.branch.as_ref().map_or("HEAD".to_owned(), |name| format!("refs/heads/{name}"));
-        self.write_note(&Note { branch: at.branch, from, to: to.to_owned(), files })?;
+        self.write_own_file(NOTE, &Note { branch: at.branch, from, to: to.to_owned(), files })?;
         pass(files, "landing-noted");
         if files == Files::Follow
             && let Some(stopped) = self.write_files(expected, to)?
@@ -112,8 +118,7 @@ impl GitVcs {
             crash::point("commits-landed");
         }
         if files == Files::There {
-            let changes = self.diff(&self.tree_of(expected)?, &self.tree_of(Some(to))?)?;
-            self.bring_into_index(to, changes);
+            self.bring_into_index(self.unrefreshed(expected, to)?);
         }
         self.forget_note()?;
         Ok(Advanced::There)
@@ -138,13 +143,7 @@ impl GitVcs {
     /// The files that would change between these commits, and that the user has changed or put there.
     pub(super) fn files_in_the_way(&self, from: &str, to: &str) -> GitResult<Vec<String>> {
         let changes = self.diff(from, to)?;
-        // What is not as the index has it may only have been touched.
-        let _ = self.git(&["update-index", "-q", "--refresh"]).run();
-        // To look for changes inside a submodule, git would run what that repository says.
-        let mut arguments = vec!["diff-index", "--ignore-submodules=dirty"];
-        arguments.extend(RAW);
-        arguments.extend([from, "--"]);
-        let dirty = parse_changes("diff-index", &self.git(&arguments).run()?)?;
+        let dirty = self.dirty_beyond(from)?;
         let stands = |change: &&Change| {
             // An untracked file is where a new file would be.
             let unknown = change.from.is_none()
@@ -155,17 +154,27 @@ impl GitVcs {
         Ok(found.map(|change| spelled(&change.path)).collect())
     }
 
+    /// How the user's files differ from a commit or a tree, apart from new ones.
+    pub(super) fn dirty_beyond(&self, tree: &str) -> GitResult<Vec<Change>> {
+        // What is not as the index has it may only have been touched.
+        let _ = self.git(&["update-index", "-q", "--refresh"]).run();
+        // To look for changes inside a submodule, git would run what that repository says.
+        let mut arguments = vec!["diff-index", "--ignore-submodules=dirty"];
+        arguments.extend(RAW);
+        arguments.extend([tree, "--"]);
+        parse_changes("diff-index", &self.git(&arguments).run()?)
+    }
+
     /// Finishes or reverts a move that a killed run had started.
     pub(super) fn finish_advance(&self) -> GitResult<()> {
-        let path = self.note_path()?;
-        let _ = crate::project::sweep_halves(&path);
+        let path = self.own_file(NOTE)?;
+        let _ = sweep_halves(&path);
         let Ok(text) = read_own(&path, LARGE) else { return Ok(()) };
         if let Ok(Note { branch, from, to, files }) = serde_json::from_slice(&text) {
             let at = self.position()?;
             if at.head.as_ref() == Some(&to) && files == Files::There {
-                let changes =
-                    self.diff(&self.tree_of(from.as_deref())?, &self.tree_of(Some(&to))?)?;
-                self.bring_in_missed(to, changes);
+                *lock(&self.unrefreshed) = Some(self.unrefreshed(from.as_deref(), &to)?);
+                self.catch_up();
             } else if at.branch == branch && at.head == from && files == Files::Follow {
                 let back = self.take_files_back(from.as_deref(), &to)?;
                 if back > 0 {
@@ -180,31 +189,20 @@ impl GitVcs {
 
     /// Reverts the changes of a commit in the user's files, as far as they are there.
     fn take_files_back(&self, from: Option<&str>, to: &str) -> GitResult<usize> {
-        let head_tree = self.tree_of(from)?;
+        let (head_tree, tree) = (self.tree_of(from)?, self.tree_of(Some(to))?);
         let head = from.map(str::to_owned);
-        let base =
-            RunBase { head: head.clone(), settled_tree: head_tree.clone(), ..RunBase::default() };
-        let tree = self.tree_of(Some(to))?;
         let candidate = Candidate { tree, head, head_tree, leftovers: true, taken: None };
-        Ok(self.put_back(&base, &candidate)?.len())
-    }
-
-    fn note_path(&self) -> GitResult<std::path::PathBuf> {
-        Ok(self.project.own_git_dir()?.join("ralph-landing.json"))
-    }
-
-    fn write_note(&self, note: &Note) -> GitResult<()> {
-        let path = self.note_path()?;
-        let text = serde_json::to_string(note).map_err(std::io::Error::other);
-        let written = text.and_then(|text| write_privately(&path, &text));
-        written.map_err(|source| GitError::File { path, source })
+        Ok(self.put_leftovers_back(&RunBase::default(), &candidate)?.len())
     }
 
     fn forget_note(&self) -> GitResult<()> {
-        let path = self.note_path()?;
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            other => other.map_err(|source| GitError::File { path, source }),
-        }
+        let path = self.own_file(NOTE)?;
+        gone(std::fs::remove_file(&path)).map_err(|source| GitError::File { path, source })
+    }
+
+    /// What the index lacks of a move.
+    fn unrefreshed(&self, from: Option<&str>, to: &str) -> GitResult<Unrefreshed> {
+        let changes = self.diff(&self.tree_of(from)?, &self.tree_of(Some(to))?)?;
+        Ok(Unrefreshed { commit: to.to_owned(), changes })
     }
 }

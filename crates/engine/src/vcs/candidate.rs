@@ -15,7 +15,7 @@ use crate::git::GitResult;
 use crate::git::entries::{Change, folders_above};
 use crate::git::scratch::{Scratch, Survey};
 use crate::git::spelling::spelled;
-use crate::ports::{Candidate, RunBase};
+use crate::ports::{Candidate, RunBase, SessionCommits};
 
 impl GitVcs {
     pub(super) fn write_candidate(&self, base: &RunBase) -> GitResult<Candidate> {
@@ -42,7 +42,7 @@ impl GitVcs {
     /// The same by a look from inside a sandbox. What sessions committed is below the work, and `head` is what
     /// the user has all the same.
     fn seen_candidate(&self, sandboxed: &WorktreeSandbox, base: &RunBase) -> GitResult<Candidate> {
-        self.adopt_head()?;
+        self.import_commits()?;
         let at = self.position()?;
         let head_tree = self.tree_of(at.head.as_deref())?;
         let seen = self.see(sandboxed)?;

@@ -14,7 +14,7 @@ use super::in_place::GitVcs;
 use crate::entropy::keyed_hash;
 use crate::git::entries::{Change, Entry, RAW, os_path, parse_changes};
 use crate::git::scratch::{self, Scratch};
-use crate::git::spelling::{spelled, unspelled};
+use crate::git::spelling::spelled;
 use crate::git::submodules::with_work;
 use crate::git::{Git, GitError, GitResult};
 use crate::ports::{Bind, Candidate, Checkout};
@@ -117,7 +117,7 @@ impl GitVcs {
     }
 
     /// The submodules with work in them that no commit of this repository can hold.
-    pub(super) fn submodules_with_work(&self) -> GitResult<Vec<String>> {
+    pub(super) fn busy_submodules(&self) -> GitResult<Vec<String>> {
         if self.worktree().join(".gitmodules").symlink_metadata().is_err() {
             return Ok(Vec::new());
         }
@@ -163,16 +163,6 @@ impl GitVcs {
             (spelled(path.as_os_str().as_bytes()), keyed_hash(content))
         };
         Ok(self.included(patterns)?.into_iter().map(content).collect())
-    }
-
-    pub(super) fn file_in(&self, tree: &str, path: &str) -> GitResult<Option<Vec<u8>>> {
-        let asked = self.git(&["ls-tree", "-z", tree, "--"]).arg(os_path(&unspelled(path)));
-        let listed = asked.run()?;
-        let about = listed.split(|byte| *byte == b'\t').next().unwrap_or_default();
-        match std::str::from_utf8(about).unwrap_or_default().split(' ').collect::<Vec<_>>()[..] {
-            [_, "blob", id] => Ok(Some(self.git(&["cat-file", "blob", id]).run()?)),
-            _ => Ok(None),
-        }
     }
 }
 

@@ -4,18 +4,20 @@
 use std::collections::HashMap;
 
 use super::branch::Files;
-use super::in_place::{Author, GitVcs};
-use crate::git::entries::{Change, RAW, index_info, parse_changes};
+use super::in_place::GitVcs;
+use super::trees::Author;
+use crate::git::entries::{Change, Entry, RepoPath, index_info};
 use crate::git::position::Position;
+use crate::git::scratch::Scratch;
 use crate::git::{GitError, GitResult};
-use crate::ports::{Candidate, RunBase};
+use crate::ports::{Candidate, RunBase, SessionCommits};
 use crate::sync::lock;
 
 /// Committed paths that are still missing in the user's index, because another git held it.
 #[derive(Debug)]
 pub(super) struct Unrefreshed {
-    commit: String,
-    changes: Vec<Change>,
+    pub(super) commit: String,
+    pub(super) changes: Vec<Change>,
 }
 
 impl GitVcs {
@@ -36,7 +38,7 @@ impl GitVcs {
         let below = candidate.taken.as_deref().or(candidate.head.as_deref());
         if candidate.taken.is_some() && self.tree_of(below)? == candidate.tree {
             // All of it is committed, and by the session.
-            return self.land_imported(base, candidate).map(|_| None);
+            return self.land(base, candidate).map(|_| None);
         }
         let hooks = self.hooks_folder()?;
         let mut message = message(subject, body);
@@ -44,16 +46,13 @@ impl GitVcs {
             self.pre_commit(folder, base, candidate)?;
             message = self.message_by_hooks(folder, message)?;
         }
-        let parents: Vec<&str> = below.into_iter().collect();
-        let id = self.commit_tree(&candidate.tree, &parents, &message, Author::User)?;
+        let id = self.commit_tree(&candidate.tree, below, &message, Author::User)?;
         let logged = format!("ralph: {}", message.lines().next().unwrap_or_default());
         self.remember_tree(&id, &candidate.tree);
         let expected = candidate.head.as_deref();
         self.advance(expected, &id, Files::There, &logged)?.or_moved(expected)?;
         // Before the last hook: it is to find the commit.
-        if let Some(sandboxed) = &self.sandboxed {
-            self.discard_finished(sandboxed);
-        }
+        self.discard_finished();
         if let Some(folder) = &hooks {
             self.post_commit(folder);
         }
@@ -61,10 +60,16 @@ impl GitVcs {
     }
 
     /// Updates the user's index with a commit, now or as soon as it is unlocked.
-    pub(super) fn bring_into_index(&self, id: &str, changes: Vec<Change>) {
-        if let Err(error) = self.refresh_index(id, &changes) {
+    pub(super) fn bring_into_index(&self, missed: Unrefreshed) {
+        let brought = self.refresh_index(&missed.commit, &missed.changes);
+        self.retry_later(missed, brought);
+    }
+
+    fn retry_later(&self, missed: Unrefreshed, brought: GitResult<()>) {
+        if let Err(error) = brought {
+            let id = &missed.commit;
             self.warn(format!("{id} is committed, but the index is not updated yet: {error}"));
-            *lock(&self.unrefreshed) = Some(Unrefreshed { commit: id.to_owned(), changes });
+            *lock(&self.unrefreshed) = Some(missed);
         }
     }
 
@@ -78,23 +83,21 @@ impl GitVcs {
         }
     }
 
-    /// The same for what another run had committed, if nothing has changed it since.
-    pub(super) fn bring_in_missed(&self, commit: String, changes: Vec<Change>) {
-        *lock(&self.unrefreshed) = Some(Unrefreshed { commit, changes });
-        self.catch_up();
-    }
-
     fn refresh_index(&self, like: &str, changes: &[Change]) -> GitResult<()> {
-        let lines = index_info(like, changes.iter().map(|c| (&c.path, c.to.as_ref())));
-        self.set_index(&lines)
+        self.set_index(like, changes.iter().map(|c| (&c.path, c.to.as_ref())))
     }
 
     /// Makes paths of the user's index hold these entries.
-    pub(super) fn set_index(&self, lines: &[u8]) -> GitResult<()> {
+    pub(super) fn set_index<'e>(
+        &self,
+        like: &str,
+        wanted: impl Iterator<Item = (&'e RepoPath, Option<&'e Entry>)> + Clone,
+    ) -> GitResult<()> {
+        let lines = index_info(like, wanted);
         if lines.is_empty() {
             return Ok(());
         }
-        self.git(&["update-index", "-z", "--index-info"]).input(lines).run()?;
+        self.git(&["update-index", "-z", "--index-info"]).input(&lines).run()?;
         if self.sandboxed.is_some() {
             // It would read files of the worktree, and only for the times of them.
             return Ok(());
@@ -105,21 +108,15 @@ impl GitVcs {
     }
 
     pub(super) fn staged_beyond(&self, tree: &str) -> GitResult<Vec<Change>> {
-        let mut arguments = vec!["diff-index", "--cached"];
-        arguments.extend(RAW);
-        arguments.extend([tree, "--"]);
-        parse_changes("diff-index", &self.git(&arguments).run()?)
+        Scratch::at(self.worktree(), &self.index).changes_from(tree)
     }
 
     /// Brings into the index what it missed, if nothing has changed it since.
     pub(super) fn catch_up(&self) {
-        let Some(missed) = lock(&self.unrefreshed).take() else {
-            return;
-        };
-        if let Err(error) = self.bring_in(&missed) {
-            let id = &missed.commit;
-            self.warn(format!("{id} is committed, but the index is not updated yet: {error}"));
-            *lock(&self.unrefreshed) = Some(missed);
+        let missed = lock(&self.unrefreshed).take();
+        if let Some(missed) = missed {
+            let brought = self.bring_in(&missed);
+            self.retry_later(missed, brought);
         }
     }
 

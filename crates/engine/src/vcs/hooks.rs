@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::in_place::GitVcs;
+use super::sandboxed::WorktreeSandbox;
 use crate::git::listed::listing;
 use crate::git::scratch::Scratch;
 use crate::git::{ELSEWHERE, Git, GitError, GitResult};
 use crate::host::may_run;
-use crate::ports::{Bind, Candidate, HookSandbox, RunBase};
+use crate::ports::{Bind, Candidate, HookSandbox, RunBase, SessionCommits};
 use crate::probe::{self, Ended};
 use crate::process::CommandSpec;
 use crate::session_git::sandbox::is_no;
@@ -150,13 +151,8 @@ impl GitVcs {
         let file_error = |source| GitError::File { path: path.clone(), source };
         std::fs::write(&path, &message).map_err(file_error)?;
         if let Some(hook) = prepare {
-            self.run_hook(
-                hooks,
-                &hook,
-                &[path.as_os_str(), OsStr::new("message")],
-                None,
-                scratch.folder(),
-            )?;
+            let arguments = [path.as_os_str(), OsStr::new("message")];
+            self.run_hook(hooks, &hook, &arguments, None, scratch.folder())?;
         }
         if let Some(hook) = check {
             self.run_hook(hooks, &hook, &[path.as_os_str()], None, scratch.folder())?;
@@ -192,46 +188,32 @@ impl GitVcs {
         index: Option<&Path>,
         scratch: &Path,
     ) -> GitResult<()> {
-        let mut environment = hooks.environment.clone();
-        let mut set = |name: &str, value: OsString| {
-            environment.retain(|(known, _)| known != name);
-            environment.push((name.into(), value));
+        let issued = self.shown()?;
+        let mut env = hooks.environment.clone();
+        let mut set = |name: OsString, value: OsString| {
+            env.retain(|(known, _)| *known != name);
+            env.push((name, value));
         };
         // There is no user to edit anything.
-        set("GIT_EDITOR", ":".into());
-        set("GIT_TERMINAL_PROMPT", "0".into());
+        set("GIT_EDITOR".into(), ":".into());
+        set("GIT_TERMINAL_PROMPT".into(), "0".into());
         if let Some(index) = index {
-            set("GIT_INDEX_FILE", index.into());
+            set("GIT_INDEX_FILE".into(), index.into());
         }
-        let ran = match self.issue_git_dir()? {
-            None => {
-                let spec = CommandSpec {
-                    program: hook.into(),
-                    args: arguments.iter().map(Into::into).collect(),
-                    folder: self.worktree().to_owned(),
-                    env: environment,
-                    stdin: vec![],
-                };
-                match &hooks.sandbox {
-                    None => probe::finish(&spec, hooks.timeout),
-                    Some(sandbox) => {
-                        let ended = sandbox.run(spec, self.worktree(), scratch, hooks.timeout);
-                        ended.notes.into_iter().for_each(|note| self.warn(note));
-                        ended.probe
-                    }
-                }
-            }
-            Some(issued) => {
-                for (name, value) in &issued.environment {
-                    environment.retain(|(known, _)| known != name);
-                    environment.push((name.clone(), value.clone()));
-                }
-                let mut binds = issued.binds;
-                binds.extend(
-                    self.sandboxed.as_ref().map(|sandboxed| sandboxed.git_dir.own_settings_over()),
-                );
-                let spec = self.hook_in_sandbox(hook, arguments, environment, scratch, binds);
+        issued.environment.into_iter().for_each(|(name, value)| set(name, value));
+        let args = arguments.iter().map(Into::into).collect();
+        let (program, folder) = (hook.into(), self.worktree().to_owned());
+        let spec = CommandSpec { program, args, folder, env, stdin: vec![] };
+        let ran = match (&self.sandboxed, &hooks.sandbox) {
+            (Some(sandboxed), _) => {
+                let spec = self.hook_in_sandbox(sandboxed, hook, spec, scratch, issued.binds);
                 probe::finish(&spec, hooks.timeout)
+            }
+            (None, None) => probe::finish(&spec, hooks.timeout),
+            (None, Some(sandbox)) => {
+                let ended = sandbox.run(spec, self.worktree(), scratch, hooks.timeout);
+                ended.notes.into_iter().for_each(|note| self.warn(note));
+                ended.probe
             }
         };
         let why = match ran.end {
@@ -251,9 +233,9 @@ impl GitVcs {
     /// A hook in a sandbox: the worktree is its to change, and git's own folder is that of the session.
     fn hook_in_sandbox(
         &self,
+        sandboxed: &WorktreeSandbox,
         hook: &Path,
-        arguments: &[&OsStr],
-        env: Vec<(OsString, OsString)>,
+        mut spec: CommandSpec,
         scratch: &Path,
         git: Vec<Bind>,
     ) -> CommandSpec {
@@ -263,29 +245,18 @@ impl GitVcs {
             binds.push(Bind::readable(own));
         }
         binds.extend(git);
+        binds.push(sandboxed.git_dir.own_settings_over());
         binds.push(Bind::writable(scratch));
-        let mut program = hook.as_os_str().to_owned();
         let folder = hook.parent().and_then(|folder| folder.canonicalize().ok());
+        let is_in_git_dir = |folder: &Path| folder.starts_with(sandboxed.git_dir.common());
         // What a session could have put in its place is not the user's hook.
         if let (Some(folder), Some(name)) = (folder, hook.file_name())
-            && (!folder.starts_with(self.worktree()) || self.is_in_git_dir(&folder))
+            && (!folder.starts_with(self.worktree()) || is_in_git_dir(&folder))
         {
-            program = Path::new(HOOKS).join(name).into_os_string();
+            spec.program = Path::new(HOOKS).join(name).into_os_string();
             binds.push(Bind::readable(folder).at(HOOKS));
         }
-        let args = arguments.iter().map(Into::into).collect();
-        let folder = self.worktree().to_owned();
-        let spec = CommandSpec { program, args, folder, env, stdin: vec![] };
-        match &self.sandboxed {
-            Some(sandboxed) => sandboxed.sandbox.jail.wrap(spec, &binds),
-            None => spec,
-        }
-    }
-
-    fn is_in_git_dir(&self, folder: &Path) -> bool {
-        self.sandboxed
-            .as_ref()
-            .is_some_and(|sandboxed| folder.starts_with(sandboxed.git_dir.common()))
+        sandboxed.sandbox.jail.wrap(spec, &binds)
     }
 }
 

@@ -1,58 +1,56 @@
-//! Imports the commits of sessions from their own git directory: in the user's worktree when the gates pass, and at
-//! once in a worktree whose branch belongs to ralph.
+//! Sessions with a git directory of their own: what goes into it, and how ralph imports their commits. In the user's
+//! worktree that happens when the gates pass, in a worktree whose branch belongs to ralph at once.
 
 use std::collections::HashMap;
 
 use super::branch::Files;
 use super::in_place::GitVcs;
-use super::sandboxed::WorktreeSandbox;
+use super::like::with_new;
 use crate::crash;
 use crate::git::entries::zeros;
 use crate::git::scratch::Scratch;
 use crate::git::{GitError, GitResult};
-use crate::ports::{Candidate, RunBase};
+use crate::ports::{Candidate, RunBase, SandboxMounts, SessionCommits};
 use crate::sync::lock;
 
 /// The fewest letters by which a commit is named.
 const SHORTEST: usize = 7;
+/// What the log of a ref says when it moves to a session's commit.
+const WHY: &str = "ralph: what a session committed";
 
-impl GitVcs {
-    /// Moves the branch to what sessions committed, and brings the paths into the user's index.
-    pub(super) fn land_imported(
-        &self,
-        base: &RunBase,
-        candidate: &Candidate,
-    ) -> GitResult<Option<String>> {
-        let (Some(sandboxed), Some(taken)) = (&self.sandboxed, &candidate.taken) else {
-            return Ok(None);
-        };
-        let at = self.on_branch(base)?;
-        if at.head.as_ref() != Some(taken) {
-            if at.head != candidate.head {
-                let expected = candidate.head.clone();
-                return Err(GitError::HeadMoved { expected, found: at.head });
-            }
-            let why = "ralph: what a session committed";
-            let expected = candidate.head.as_deref();
-            self.advance(expected, taken, Files::There, why)?.or_moved(expected)?;
-        }
-        self.discard_finished(sandboxed);
-        Ok(Some(taken.clone()))
+impl SessionCommits for GitVcs {
+    fn lands_when_accepted(&self) -> bool {
+        self.sandboxed.is_some() && self.linked_sandbox().is_none()
     }
 
-    /// The outcome is recorded: the session's directory is not needed any more. A failure to remove it stops
-    /// nothing.
-    pub(super) fn discard_finished(&self, sandboxed: &WorktreeSandbox) {
-        if let Err(error) = self.discard(sandboxed) {
-            self.warn(format!("the git directory of the session could not be removed: {error}"));
+    /// The directory is recreated if the branch has moved since: commits in the old one are saved.
+    fn shown(&self) -> GitResult<SandboxMounts> {
+        let Some(sandboxed) = &self.sandboxed else { return Ok(SandboxMounts::default()) };
+        let at = self.position()?;
+        // One that no session had yet may be older than what the user has done since.
+        if !(sandboxed.git_dir.was_issued() && sandboxed.git_dir.fits(&at)) {
+            self.discard(sandboxed)?;
+            sandboxed.git_dir.ensure(&at)?;
+            sandboxed.git_dir.mark_issued()?;
         }
+        sandboxed.git_dir.issued(at.head.as_deref())
     }
 
-    /// In a worktree whose branch belongs to ralph: HEAD, branch and index become those of the session. If the
-    /// session is on another branch, HEAD is detached at its commit.
-    pub(super) fn adopt_head(&self) -> GitResult<()> {
-        let Some(sandboxed) = &self.sandboxed else { return Ok(()) };
-        if !sandboxed.git_dir.is_linked() || !sandboxed.git_dir.was_issued() {
+    fn shown_to_judges(&self, head: Option<&str>) -> GitResult<SandboxMounts> {
+        let Some(sandboxed) = &self.sandboxed else { return Ok(SandboxMounts::default()) };
+        let at = self.position()?;
+        if !sandboxed.git_dir.was_issued() && !sandboxed.git_dir.fits(&at) {
+            self.discard(sandboxed)?;
+        }
+        sandboxed.git_dir.ensure(&at)?;
+        sandboxed.git_dir.for_judges(head)
+    }
+
+    /// HEAD, branch and index become those of the session. If the session is on another branch, HEAD is
+    /// detached at its commit.
+    fn import_commits(&self) -> GitResult<()> {
+        let Some(sandboxed) = self.linked_sandbox() else { return Ok(()) };
+        if !sandboxed.git_dir.was_issued() {
             return Ok(());
         }
         let at = self.position()?;
@@ -66,9 +64,8 @@ impl GitVcs {
                 let head = self.signed(at.head.as_deref(), &head)?;
                 match elsewhere {
                     false => {
-                        let why = "ralph: what a session committed";
                         let expected = at.head.as_deref();
-                        self.advance(expected, &head, Files::There, why)?.or_moved(expected)?;
+                        self.advance(expected, &head, Files::There, WHY)?.or_moved(expected)?;
                     }
                     true => self.detach_at(&head, at.head.as_deref())?,
                 }
@@ -77,43 +74,26 @@ impl GitVcs {
         self.discard(sandboxed)
     }
 
-    /// HEAD is at a commit of the session's and on no branch; the branch stays where it is.
-    fn detach_at(&self, head: &str, from: Option<&str>) -> GitResult<()> {
-        // The index before HEAD: what is seen in between is the work as if it were staged, and seen again it
-        // is moved again.
-        Scratch::at(self.worktree(), &self.index).reset_to(head)?;
-        crash::point("commits-mirrored");
-        let before = from.map_or_else(|| zeros(head), str::to_owned);
-        let why = "ralph: what a session committed";
-        self.git(&["update-ref", "-m", why, "--no-deref", "HEAD", head, &before]).run()?;
-        crash::point("commits-landed");
-        Ok(())
+    fn land(&self, base: &RunBase, candidate: &Candidate) -> GitResult<Option<String>> {
+        let (Some(_), Some(taken)) = (&self.sandboxed, &candidate.taken) else {
+            return Ok(None);
+        };
+        let at = self.on_branch(base)?;
+        if at.head.as_ref() != Some(taken) {
+            let expected = candidate.head.as_deref();
+            if at.head.as_deref() != expected {
+                return Err(GitError::HeadMoved {
+                    expected: candidate.head.clone(),
+                    found: at.head,
+                });
+            }
+            self.advance(expected, taken, Files::There, WHY)?.or_moved(expected)?;
+        }
+        self.discard_finished();
+        Ok(Some(taken.clone()))
     }
 
-    /// The same commits signed, where this worktree has a key: in a sandbox nothing is.
-    fn signed(&self, from: Option<&str>, head: &str) -> GitResult<String> {
-        if !self.signs() {
-            return Ok(head.to_owned());
-        }
-        let without = from.map(|from| format!("^{from}"));
-        let mut arguments = vec!["rev-list", "--reverse", "--topo-order", head];
-        arguments.extend(without.as_deref());
-        arguments.push("--");
-        let mut new: HashMap<String, String> = HashMap::new();
-        for id in self.git(&arguments).lines()? {
-            let Some(parts) = self.commit_parts(&id)? else { continue };
-            let parents: Vec<String> =
-                parts.parents.iter().map(|old| new.get(old).unwrap_or(old).clone()).collect();
-            let raw = self.git(&["cat-file", "commit", &id]).run()?;
-            let made = self.like(&raw, &parts.tree, &parents, None)?;
-            lock(&self.renames).push((id.clone(), made.clone()));
-            new.insert(id, made);
-        }
-        Ok(new.get(head).cloned().unwrap_or_else(|| head.to_owned()))
-    }
-
-    /// A text in which commits that were recreated go by their new names.
-    pub(super) fn with_new_names(&self, text: &str) -> String {
+    fn renamed(&self, text: &str) -> String {
         let renames = lock(&self.renames);
         if renames.is_empty() {
             return text.to_owned();
@@ -131,5 +111,48 @@ impl GitVcs {
             rest = after;
         }
         reported + rest
+    }
+}
+
+impl GitVcs {
+    /// The outcome is recorded: the session's directory is not needed any more. A failure to remove it stops
+    /// nothing.
+    pub(super) fn discard_finished(&self) {
+        let Some(sandboxed) = &self.sandboxed else { return };
+        if let Err(error) = self.discard(sandboxed) {
+            self.warn(format!("the git directory of the session could not be removed: {error}"));
+        }
+    }
+
+    /// HEAD is at a commit of the session's and on no branch; the branch stays where it is.
+    fn detach_at(&self, head: &str, from: Option<&str>) -> GitResult<()> {
+        // The index before HEAD: what is seen in between is the work as if it were staged, and seen again it
+        // is moved again.
+        Scratch::at(self.worktree(), &self.index).reset_to(head)?;
+        crash::point("commits-mirrored");
+        let before = from.map_or_else(|| zeros(head), str::to_owned);
+        self.git(&["update-ref", "-m", WHY, "--no-deref", "HEAD", head, &before]).run()?;
+        crash::point("commits-landed");
+        Ok(())
+    }
+
+    /// The same commits signed, where this worktree has a key: in a sandbox nothing is.
+    fn signed(&self, from: Option<&str>, head: &str) -> GitResult<String> {
+        if !self.signs() {
+            return Ok(head.to_owned());
+        }
+        let without = from.map(|from| format!("^{from}"));
+        let mut arguments = vec!["rev-list", "--reverse", "--topo-order", head];
+        arguments.extend(without.as_deref());
+        arguments.push("--");
+        let mut new: HashMap<String, String> = HashMap::new();
+        for id in self.git(&arguments).lines()? {
+            let Some(commit) = self.commit_parts(&id)? else { continue };
+            let parents = with_new(&commit.parents, &new);
+            let made = self.like(&commit, &commit.tree, &parents, None)?;
+            lock(&self.renames).push((id.clone(), made.clone()));
+            new.insert(id, made);
+        }
+        Ok(new.get(head).cloned().unwrap_or_else(|| head.to_owned()))
     }
 }

@@ -6,11 +6,11 @@ use ralph_core::TaskId;
 use ralph_core::branch::BranchName;
 
 use super::in_place::GitVcs;
-use super::wip::{list_wip, ref_name};
+use super::like::with_new;
+use super::wip::ref_name;
 use crate::crash;
 use crate::git::GitResult;
-use crate::git::entries::{Entry, RepoPath, index_info};
-use crate::git::scratch::Scratch;
+use crate::git::entries::{Entry, RepoPath};
 use crate::ports::Saved;
 
 impl GitVcs {
@@ -78,8 +78,7 @@ impl GitVcs {
     /// that parent.
     fn without(&self, path: &str, id: &str, new: &HashMap<String, String>) -> GitResult<String> {
         let Some(parts) = self.commit_parts(id)? else { return Ok(id.to_owned()) };
-        let parents: Vec<String> =
-            parts.parents.iter().map(|parent| new.get(parent).unwrap_or(parent).clone()).collect();
+        let parents = with_new(&parts.parents, new);
         let found = self.entry_at(id, path)?;
         let before = match parents.first() {
             Some(parent) => self.entry_at(parent, path)?,
@@ -97,19 +96,15 @@ impl GitVcs {
         }
         let mut tree = parts.tree.clone();
         if wrong {
-            let scratch = Scratch::empty(self.worktree())?;
-            scratch.git(&["read-tree", id]).run()?;
             let key: RepoPath = path.as_bytes().to_vec();
-            scratch.set(id, [(&key, before.as_ref())].into_iter())?;
-            tree = scratch.write_tree()?;
+            tree = self.with_entries(id, [(&key, before.as_ref())].into_iter())?;
             if let [parent] = &parents[..]
                 && self.tree_of(Some(parent))? == tree
             {
                 return Ok(parent.clone());
             }
         }
-        let raw = self.git(&["cat-file", "commit", id]).run()?;
-        self.like(&raw, &tree, &parents, None)
+        self.like(&parts, &tree, &parents, None)
     }
 
     fn entry_at(&self, commit: &str, path: &str) -> GitResult<Option<Entry>> {
@@ -137,8 +132,7 @@ impl GitVcs {
         if staged != committed {
             let head = self.git(&["rev-parse", "HEAD"]).line()?;
             let key: RepoPath = path.as_bytes().to_vec();
-            let lines = index_info(&head, [(&key, committed.as_ref())].into_iter());
-            self.set_index(&lines)?;
+            self.set_index(&head, [(&key, committed.as_ref())].into_iter())?;
         }
         if committed.is_some() && (staged != committed || !skipped) {
             self.git(&["update-index", "--skip-worktree", "--", path])
@@ -152,8 +146,7 @@ impl GitVcs {
     pub(super) fn free_name(&self, branch: &str) -> GitResult<Option<String>> {
         let task: Option<TaskId> = BranchName::new(branch).ok().and_then(|name| name.as_task());
         let Some(task) = task else { return Ok(None) };
-        let saves = list_wip(&self.project)?;
-        let last = saves.iter().filter(|save| save.task == task).map(|save| save.attempt).max();
-        Ok(Some(ref_name(&task, last.unwrap_or(0) + 1)))
+        let last = self.last_save(&task)?.map_or(0, |save| save.attempt);
+        Ok(Some(ref_name(&task, last + 1)))
     }
 }

@@ -1,18 +1,27 @@
 //! Recreates commits with another tree or other parents and the same author.
 
+use std::collections::HashMap;
+
 use super::in_place::GitVcs;
+use super::trees::CommitParts;
 use crate::git::GitResult;
+
+/// Commits, those that were recreated by their new ids.
+pub(super) fn with_new(commits: &[String], new: &HashMap<String, String>) -> Vec<String> {
+    commits.iter().map(|old| new.get(old).unwrap_or(old).clone()).collect()
+}
 
 impl GitVcs {
     /// A commit with the author and the dates of another one, and with its words unless it is to say
     /// something else. Its signature would not match: it is signed again where commits are signed here.
     pub(super) fn like(
         &self,
-        raw: &[u8],
+        commit: &CommitParts,
         tree: &str,
         parents: &[String],
         words: Option<&str>,
     ) -> GitResult<String> {
+        let raw = &commit.raw;
         let end = raw.windows(2).position(|pair| pair == b"\n\n").unwrap_or(raw.len());
         let mut made = format!("tree {tree}\n").into_bytes();
         for parent in parents {

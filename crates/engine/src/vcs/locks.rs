@@ -30,10 +30,6 @@ struct LockSnapshot {
 }
 
 impl GitVcs {
-    pub(super) fn sweep_locks(&self, since: Timestamp) -> GitResult<()> {
-        self.sweep_dead(&self.lock_paths()?, since)
-    }
-
     /// Removes the dead locks of a worktree of ralph's, whenever they were made. Locks that all worktrees share
     /// stay.
     pub(crate) fn sweep_own_locks(&self) -> GitResult<()> {
@@ -64,7 +60,7 @@ impl GitVcs {
     }
 
     /// Where the locks of this worktree and its branch are.
-    fn lock_paths(&self) -> GitResult<Vec<PathBuf>> {
+    pub(super) fn lock_paths(&self) -> GitResult<Vec<PathBuf>> {
         let own = self.project.own_git_dir()?;
         let mut paths = vec![own.join("HEAD.lock"), own.join("index.lock")];
         // A commit takes the first of these too, for the marks of merges that it removes.

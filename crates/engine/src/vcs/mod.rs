@@ -6,6 +6,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `in_place` | `GitVcs`, which implements [`crate::ports::Vcs`] with the modules below |
+//! | `trees` | reads, compares and makes trees and commits; no ref, index or file changes |
 //! | `start` | work that was uncommitted before the run |
 //! | `branch` | the only code that moves a branch |
 //! | `hold` | holds a branch with git's own lock while work for it is checked |
@@ -14,15 +15,12 @@
 //! | `hooks` | runs the user's hooks on ralph's own commits |
 //! | [`wip`] | saves unfinished work, and lists saved work |
 //! | [`restore`] | removes work from the worktree, and restores saved work |
-//! | `sandboxed`, `import` | reads the work of sandboxed sessions, and imports their commits |
+//! | `sandboxed`, `import` | reads the work of sandboxed sessions; issues their git directories, and imports their commits |
 //! | [`trunk`] | the branch that work from other worktrees lands on |
 //! | [`undo`] | reverts commits by new commits |
 //! | `like` | recreates commits with another tree or other parents |
-//! | `patch` | differences as text |
-//! | `containing` | whether a commit's work is on the current branch, or on another |
-//! | `forbidden` | what no commit may contain |
 //! | `keep_out` | keeps a file out of all commits, whatever an agent commits |
-//! | `keep`, `traces` | how long saved work is kept; what a run leaves in a repository, and when it goes |
+//! | `traces` | what a run leaves in a repository, and when it goes; how long saved work is kept |
 //! | `locks` | removes the locks of a killed git |
 //! | `workspace`, `stamp` | who owns the work in a worktree; when a session was last alive in it |
 
@@ -30,33 +28,30 @@ mod branch;
 mod candidate;
 mod checkout;
 mod commit;
-mod containing;
-mod forbidden;
 mod hold;
 mod hooks;
 mod import;
 mod in_place;
-mod keep;
 mod keep_out;
 mod like;
 mod locks;
-mod patch;
 pub mod restore;
 mod sandboxed;
 mod stamp;
 mod start;
 mod traces;
+mod trees;
 pub mod trunk;
 pub mod undo;
 pub mod wip;
 mod workspace;
 
 pub(crate) use checkout::{copy_inside, sweep as sweep_checkouts};
-pub(crate) use in_place::Author;
 pub use in_place::GitVcs;
-pub use patch::text_patch;
 pub(crate) use sandboxed::forget_sandbox;
 pub use stamp::written_since_session;
+pub(crate) use trees::Author;
+pub use trees::text_patch;
 
 /// Reads a line as those of saved work, for the fuzzers.
 #[cfg(any(test, feature = "fuzzing"))]

@@ -10,7 +10,7 @@ use ralph_core::TaskId;
 
 use super::in_place::GitVcs;
 use super::wip::Wip;
-use crate::git::entries::{Change, Entry, RepoPath, folders_above, index_info, os_path};
+use crate::git::entries::{Change, Entry, RepoPath, folders_above, os_path};
 use crate::git::scratch::Scratch;
 use crate::git::{GitError, GitResult};
 use crate::ports::{Bind, Candidate, RunBase};
@@ -76,9 +76,7 @@ impl GitVcs {
         candidate: &Candidate,
     ) -> GitResult<Vec<PathBuf>> {
         if !candidate.leftovers {
-            if let Some(sandboxed) = &self.sandboxed {
-                self.discard_finished(sandboxed);
-            }
+            self.discard_finished();
             return Ok(Vec::new());
         }
         self.catch_up();
@@ -105,9 +103,7 @@ impl GitVcs {
         }
         let moved = self.carry_out(moves)?;
         self.unstage(&head_tree, &moved, &staged)?;
-        if let Some(sandboxed) = &self.sandboxed {
-            self.discard_finished(sandboxed);
-        }
+        self.discard_finished();
         Ok(moved.iter().map(|path| os_path(path)).collect())
     }
 
@@ -126,14 +122,14 @@ impl GitVcs {
             let now = found.get(path).unwrap_or(&ours[0]);
             (now != index && ours.contains(now)).then_some((path, index.as_ref()))
         });
-        self.set_index(&index_info(head_tree, changed))
+        self.set_index(head_tree, changed)
     }
 
     pub(super) fn bring_back(&self, wip: Wip) -> Result<Recovered, RecoverError> {
         let Some(save) = self.commit_parts(&wip.saved.commit)? else {
             return Err(RecoverError::NotSaved { task: wip.task, attempt: Some(wip.attempt) });
         };
-        let base_tree = self.tree_of(save.parents.first().map(String::as_str))?;
+        let base_tree = self.tree_before(&save)?;
         let head = self.position()?.head;
         let head_tree = self.tree_of(head.as_deref())?;
         let tree = self.worktree_tree(head.as_deref())?;

@@ -9,17 +9,17 @@ use std::io::{Read, Seek};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ralph_core::TaskId;
 use ralph_core::ids::RunId;
 
-use super::in_place::{Author, GitVcs};
-use super::wip::ref_name;
+use super::in_place::GitVcs;
+use super::traces::{BASES, TAKEN};
+use super::trees::Author;
 use crate::crash;
 use crate::git::fingerprint::Fingerprint;
 use crate::git::listed::{Listing, listing};
 use crate::git::position::{Position, object_id};
 use crate::git::{Git, GitError, GitResult};
-use crate::ports::{Bind, SandboxMounts};
+use crate::ports::{Bind, SessionCommits};
 use crate::process::CommandSpec;
 use crate::project::Project;
 use crate::session_git::inspect::{COMMAND, Inspection, Packed};
@@ -28,8 +28,8 @@ use crate::session_git::{GitSandbox, Inspected, SessionGitDir};
 use crate::sync::lock;
 use crate::untrusted::open_own;
 
-/// Refs that hold what was taken last from a worktree's sessions.
-pub(super) const TAKEN: &str = "refs/ralph/taken/";
+/// The ref for commits of a session that belong to no task.
+const NAMELESS: &str = "refs/ralph/wip/main/1";
 /// So many objects of a session are not kept as a pack.
 const LOOSE: u32 = 100;
 
@@ -48,18 +48,23 @@ impl GitVcs {
         Ok(self)
     }
 
+    /// That of a worktree whose branch is the loop's own.
+    pub(super) fn linked_sandbox(&self) -> Option<&WorktreeSandbox> {
+        self.sandboxed.as_ref().filter(|sandboxed| sandboxed.git_dir.is_linked())
+    }
+
     /// A run begins. Work that another run left in a session's git directory is reused if this run continues
     /// it, and saved otherwise. A ref keeps the base commit of the new directory from being collected.
     pub(super) fn begin_sandboxed(&self, run: &RunId, resumes: bool) -> GitResult<()> {
         let Some(sandboxed) = &self.sandboxed else { return Ok(()) };
         sandboxed.git_dir.unlock();
-        self.adopt_head()?;
+        self.import_commits()?;
         let at = self.position()?;
         if !(resumes && sandboxed.git_dir.fits(&at)) {
             self.discard(sandboxed)?;
         }
         let Some(head) = &at.head else { return Ok(()) };
-        let name = format!("refs/ralph/base/{run}");
+        let name = format!("{BASES}{run}");
         // Noted first: a ref without a note is removed.
         let before = sandboxed.git_dir.note_base(&name)?;
         self.git(&["update-ref", &name, head]).run()?;
@@ -67,34 +72,6 @@ impl GitVcs {
             self.git(&["update-ref", "-d", &before]).run()?;
         }
         Ok(())
-    }
-
-    /// The git directory for the next session. It is recreated if the branch has moved since: commits in the
-    /// old one are saved.
-    pub(super) fn issue_git_dir(&self) -> GitResult<Option<SandboxMounts>> {
-        let Some(sandboxed) = &self.sandboxed else { return Ok(None) };
-        let at = self.position()?;
-        // One that no session had yet may be older than what the user has done since.
-        if !(sandboxed.git_dir.was_issued() && sandboxed.git_dir.fits(&at)) {
-            self.discard(sandboxed)?;
-            sandboxed.git_dir.ensure(&at)?;
-            sandboxed.git_dir.mark_issued()?;
-        }
-        sandboxed.git_dir.issued(at.head.as_deref()).map(Some)
-    }
-
-    /// What a gate or a verifier gets: made for it alone.
-    pub(super) fn private_for_judges(
-        &self,
-        head: Option<&str>,
-    ) -> GitResult<Option<SandboxMounts>> {
-        let Some(sandboxed) = &self.sandboxed else { return Ok(None) };
-        let at = self.position()?;
-        if !sandboxed.git_dir.was_issued() && !sandboxed.git_dir.fits(&at) {
-            self.discard(sandboxed)?;
-        }
-        sandboxed.git_dir.ensure(&at)?;
-        sandboxed.git_dir.for_judges(head).map(Some)
     }
 
     /// Reads the worktree and the commits of sessions, and imports both into the repository. If the commits are
@@ -284,19 +261,14 @@ impl GitVcs {
                 self.save_commits(commit)?;
             }
         }
-        self.forget_sandbox_of(sandboxed)?;
+        if sandboxed.git_dir.is_there() {
+            self.git(&["update-ref", "-d", &imported_ref(&sandboxed.git_dir)]).run()?;
+        }
+        sandboxed.git_dir.remove()?;
         if was_issued {
             crash::point("box-removed");
         }
         Ok(())
-    }
-
-    /// Removes the rest of a session's directory, and the ref that kept its imported commits.
-    fn forget_sandbox_of(&self, sandboxed: &WorktreeSandbox) -> GitResult<()> {
-        if sandboxed.git_dir.is_there() {
-            self.git(&["update-ref", "-d", &imported_ref(&sandboxed.git_dir)]).run()?;
-        }
-        sandboxed.git_dir.remove()
     }
 
     /// The run is over. A directory whose commits are all on the branch is removed; one with commits of an
@@ -306,16 +278,13 @@ impl GitVcs {
         sandboxed.git_dir.forget_seen();
         if sandboxed.git_dir.was_issued() {
             let seen = self.see(sandboxed)?;
-            let at = self.position()?;
-            let landed = |id: &String| match &at.head {
-                Some(head) => self.is_ancestor(id, head),
-                None => Ok(false),
-            };
+            let head = self.position()?.head;
             if seen.refused.is_some() {
                 return Ok(());
             }
             for id in seen.head.iter().chain(&seen.others) {
-                if !landed(id)? {
+                let landed = head.as_ref().map_or(Ok(false), |head| self.is_ancestor(id, head))?;
+                if !landed {
                     return Ok(());
                 }
             }
@@ -342,18 +311,15 @@ impl GitVcs {
             return Ok(());
         }
         let branch = at.branch.as_deref().unwrap_or("main");
-        let name = match self.free_name(branch)? {
-            Some(name) => name,
-            None => ref_name(&nameless(), 1),
-        };
+        let name = self.free_name(branch)?.unwrap_or_else(|| NAMELESS.to_owned());
         let fork = match &at.head {
             Some(real) => self.git(&["merge-base", real, head]).line().ok().or(Some(real.clone())),
             None => None,
         };
-        let parents: Vec<&str> = fork.as_deref().into_iter().chain([head]).collect();
+        let parents = fork.as_deref().into_iter().chain([head]);
         let words = "ralph: commits of a session that are not on the branch\n";
         let tree = self.tree_of(Some(head))?;
-        let commit = self.commit_tree(&tree, &parents, words, Author::Ralph)?;
+        let commit = self.commit_tree(&tree, parents, words, Author::Ralph)?;
         self.git(&["update-ref", &name, &commit]).run()?;
         self.warn(format!(
             "a session's commits are not based on the current checkout; they are saved under {name}"
@@ -369,24 +335,15 @@ impl GitVcs {
         at: &Position,
         seen: &Inspection,
     ) -> GitResult<Option<String>> {
-        let head = at.head.as_deref();
-        let Some(found) = seen.head.as_ref().filter(|_| seen.refused.is_none()) else {
-            return Ok(None);
-        };
-        if !sandboxed.git_dir.fits(at) {
-            return Ok(None);
-        }
-        match head {
-            Some(head) if head == found || !self.is_ancestor(head, found)? => Ok(None),
-            _ => Ok(Some(found.clone())),
+        let is_based_here = seen.refused.is_none() && sandboxed.git_dir.fits(at);
+        match (&seen.head, &at.head) {
+            (Some(_), _) if !is_based_here => Ok(None),
+            (Some(found), Some(head)) if head == found || !self.is_ancestor(head, found)? => {
+                Ok(None)
+            }
+            (found, _) => Ok(found.clone()),
         }
     }
-}
-
-/// The task id for work that belongs to no task.
-fn nameless() -> TaskId {
-    #[expect(clippy::expect_used, reason = "a constant that is an id")]
-    TaskId::new("main").expect("main is an id")
 }
 
 /// The ref that holds what was taken last.

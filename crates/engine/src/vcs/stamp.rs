@@ -8,8 +8,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::in_place::GitVcs;
-use crate::git::GitResult;
 use crate::git::entries::{RepoPath, os_path};
 use crate::ports::HEARTBEAT;
 use crate::project::{Project, ProjectError};
@@ -21,25 +19,19 @@ const SLACK: Duration = HEARTBEAT.saturating_mul(2);
 const RUNNING: &str = "running\n";
 const ENDED: &str = "ended\n";
 
-impl GitVcs {
-    /// A session is alive, or no longer is. Losing this only loses information, so it fails silently.
-    pub(super) fn stamp(&self, alive: bool) {
-        let Ok(path) = stamp_path(&self.project) else { return };
-        let text = if alive { RUNNING } else { ENDED };
-        let _ = fs::write(path, text);
-    }
-
-    /// The last moment at which a session may have written; `None` where it is unknown.
-    pub(super) fn last_lived(&self) -> GitResult<Option<SystemTime>> {
-        Ok(last_lived(&self.project)?)
-    }
+/// A session is alive, or no longer is. Losing this only loses information, so it fails silently.
+pub(super) fn stamp(project: &Project, alive: bool) {
+    let Ok(path) = stamp_path(project) else { return };
+    let text = if alive { RUNNING } else { ENDED };
+    let _ = fs::write(path, text);
 }
 
 fn stamp_path(project: &Project) -> Result<PathBuf, ProjectError> {
     Ok(project.own_git_dir()?.join("ralph-session"))
 }
 
-fn last_lived(project: &Project) -> Result<Option<SystemTime>, ProjectError> {
+/// The last moment at which a session may have written; `None` where it is unknown.
+pub(super) fn last_lived(project: &Project) -> Result<Option<SystemTime>, ProjectError> {
     let path = stamp_path(project)?;
     let (Ok(text), Ok(stamped)) =
         (read_own(&path, SMALL), fs::metadata(&path).and_then(|m| m.modified()))

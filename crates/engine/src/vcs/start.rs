@@ -6,13 +6,14 @@ use std::sync::Arc;
 use ralph_core::ids::RunId;
 
 use super::checkout;
-use super::in_place::{Author, GitVcs};
-use super::workspace::{Leftovers, Record};
+use super::in_place::GitVcs;
+use super::trees::Author;
+use super::workspace::Record;
 use crate::git::entries::{Entry, RepoPath};
 use crate::git::position::Position;
 use crate::git::scratch::{self, Scratch, Survey};
-use crate::git::{GitError, GitResult, is_ancestor};
-use crate::ports::{RunBase, Vcs};
+use crate::git::{GitError, GitResult};
+use crate::ports::{RunBase, SessionCommits, Trees};
 use crate::sync::lock;
 
 /// The paths that were dirty before the run.
@@ -73,7 +74,7 @@ impl GitVcs {
                 }
                 start
             }
-            _ => self.start_of_run(run, head.as_deref(), &head_tree)?,
+            _ => self.start_of_run(run, head.as_deref())?,
         };
         let settled_tree = match (resumes.and_then(|(_, settled)| settled), &head) {
             // Nothing that a session committed is on the branch before it is accepted: whatever came since
@@ -84,7 +85,7 @@ impl GitVcs {
                 match &record.head {
                     // No session was running: the user committed.
                     Some(closed_at) if !record.open && closed_at != head => {
-                        self.carry_over(&tree, Some(closed_at), Some(head))?
+                        self.carried(&tree, Some(closed_at), Some(head))?
                     }
                     _ => tree,
                 }
@@ -94,21 +95,17 @@ impl GitVcs {
         Ok(RunBase { head, branch, start, settled_tree, plan: None })
     }
 
-    pub(super) fn is_ancestor(&self, older: &str, newer: &str) -> GitResult<bool> {
-        is_ancestor(self.worktree(), older, newer)
-    }
-
-    /// Saves the worktree under a ref, without what a task left in it. As a second parent the index, the way
-    /// a stash does; a branch without commits has no parent to begin with, and there the worktree alone is
-    /// saved. `before` is an earlier save, which stays where nothing has changed.
+    /// Saves the worktree under a ref, without what a task left in it by the record. As a second parent the
+    /// index, the way a stash does; a branch without commits has no parent to begin with, and there the
+    /// worktree alone is saved. `before` is an earlier save, which stays where nothing has changed.
     pub(super) fn save_start(
         &self,
         name: &str,
         head: Option<&str>,
-        head_tree: &str,
-        own: &Leftovers,
+        record: &Record,
         before: Option<&str>,
     ) -> GitResult<Option<String>> {
+        let head_tree = self.tree_of(head)?;
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         let survey = match &self.sandboxed {
             None => scratch.survey(head)?,
@@ -116,22 +113,25 @@ impl GitVcs {
         };
         let staged = match head {
             // An index in the middle of a merge is not a tree; the worktree holds the merge.
-            Some(_) if survey.staged => scratch.write_tree().ok().filter(|tree| tree != head_tree),
+            Some(_) if survey.staged => scratch.write_tree().ok().filter(|tree| *tree != head_tree),
             _ => None,
         };
         let mut tree = match &self.sandboxed {
             Some(sandboxed) => self.see(sandboxed)?.tree,
-            None if !survey.changed => head_tree.to_owned(),
+            None if !survey.changed => head_tree.clone(),
             None => {
                 self.overlay(&scratch, head, survey)?;
                 scratch.write_tree()?
             }
         };
-        if tree != head_tree && !own.is_empty() {
-            let changes = self.diff(head_tree, &tree)?;
-            let theirs =
-                changes.iter().filter_map(|change| Some((&change.path, own.below(change)?)));
-            tree = self.with_entries(&tree, theirs)?;
+        if tree != head_tree {
+            let own = self.leftovers(record)?;
+            if !own.is_empty() {
+                let changes = self.diff(&head_tree, &tree)?;
+                let theirs =
+                    changes.iter().filter_map(|change| Some((&change.path, own.below(change)?)));
+                tree = self.with_entries(&tree, theirs)?;
+            }
         }
         if tree == head_tree && staged.is_none() {
             return Ok(None);
@@ -139,17 +139,19 @@ impl GitVcs {
         if let Some(same) = self.same_start(before, &tree, head, staged.as_deref())? {
             return Ok(Some(same));
         }
-        let mut parents: Vec<&str> = head.into_iter().collect();
-        let index_commit;
+        let mut parents: Vec<String> = head.map(str::to_owned).into_iter().collect();
         if let Some(staged) = staged {
             let message = "ralph: staged by the user\n";
-            index_commit = self.commit_tree(&staged, &parents, message, Author::Ralph)?;
-            parents.push(&index_commit);
+            parents.push(self.commit_tree(&staged, head, message, Author::Ralph)?);
         }
-        let message = "ralph: uncommitted work of the user\n";
-        let start = self.commit_tree(&tree, &parents, message, Author::Ralph)?;
+        let start = self.commit_start(&tree, &parents)?;
         self.git(&["update-ref", name, &start]).run()?;
         Ok(Some(start))
+    }
+
+    /// A commit with the user's uncommitted work; no ref leads to it.
+    pub(super) fn commit_start(&self, tree: &str, parents: &[String]) -> GitResult<String> {
+        self.commit_tree(tree, parents, "ralph: uncommitted work of the user\n", Author::Ralph)
     }
 
     /// The earlier save, where it says the same.
@@ -190,7 +192,7 @@ impl GitVcs {
             let message = format!("the commit {id} with your saved uncommitted work is missing");
             return Err(GitError::Failed { verb: "cat-file".to_owned(), message });
         };
-        let committed = self.tree_of(commit.parents.first().map(String::as_str))?;
+        let committed = self.tree_before(&commit)?;
         let mut staged: HashMap<RepoPath, Option<Entry>> = HashMap::new();
         if let Some(index) = commit.parents.get(1) {
             let changes = self.diff(&committed, &self.tree_of(Some(index))?)?;

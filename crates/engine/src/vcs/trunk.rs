@@ -3,11 +3,11 @@
 use ralph_core::TaskId;
 
 use super::branch::Files;
-use super::in_place::{Author, GitVcs};
+use super::in_place::GitVcs;
+use super::trees::Author;
 use crate::git::scratch::Scratch;
-use crate::git::spelling::spelled;
 use crate::git::{GitError, GitResult};
-use crate::ports::{Bind, Vcs};
+use crate::ports::{Bind, Trees};
 use crate::project::Project;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,12 +82,8 @@ impl Trunk {
 
     /// The branches whose names begin so, each with its newest commit.
     pub fn branches(&self, prefix: &str) -> GitResult<Vec<(String, String)>> {
-        let format = "--format=%(objectname) %(refname:lstrip=2)";
-        let printed =
-            self.vcs.git(&["for-each-ref", format, &format!("refs/heads/{prefix}")]).run()?;
-        let text = String::from_utf8_lossy(&printed);
-        let pairs = text.lines().filter_map(|line| line.split_once(' '));
-        Ok(pairs.map(|(id, name)| (name.to_owned(), id.to_owned())).collect())
+        let format = "--format=%(refname:lstrip=2) %(objectname)";
+        self.vcs.git(&["for-each-ref", format, &format!("refs/heads/{prefix}")]).pairs()
     }
 
     /// Whether a commit has landed, or is part of what is saved of a task.
@@ -95,7 +91,7 @@ impl Trunk {
         let saves = self.vcs.saves()?.into_iter().filter(|save| save.task == *task);
         let places = saves.map(|save| save.saved.commit).chain([self.tip()?]);
         for place in places {
-            if self.vcs.git(&["merge-base", "--is-ancestor", commit, &place]).yes_or_no()?.0 {
+            if self.vcs.is_ancestor(commit, &place)? {
                 return Ok(true);
             }
         }
@@ -113,19 +109,18 @@ impl Trunk {
         onto: &str,
         words: Option<(&str, &str)>,
     ) -> GitResult<Replayed> {
-        let raw = self.vcs.git(&["cat-file", "commit", head]).run()?;
-        let after = header(&raw, "tree").next().unwrap_or_default().to_owned();
-        let is_alone = header(&raw, "parent").eq([from]);
-        self.vcs.remember_tree(head, &after);
+        let work = self.vcs.known_commit(head)?;
+        let is_alone = work.parents == [from];
+        self.vcs.remember_tree(head, &work.tree);
         let (before, there) = (self.tree(from)?, self.tree(onto)?);
-        if before == after {
+        if before == work.tree {
             return Ok(Replayed::Clean { head: onto.to_owned() });
         }
         if onto == from && is_alone {
             return Ok(Replayed::Clean { head: head.to_owned() });
         }
         let tree = if before == there {
-            after
+            work.tree.clone()
         } else {
             match self.merged(from, head, &there)? {
                 Ok(tree) => tree,
@@ -140,7 +135,7 @@ impl Trunk {
             Some(words) => Some(in_one(words, &self.messages(from, head)?)),
             None => None,
         };
-        let head = by.like(&raw, &tree, &[onto.to_owned()], reported.as_deref())?;
+        let head = by.like(&work, &tree, &[onto.to_owned()], reported.as_deref())?;
         self.vcs.remember_tree(&head, &tree);
         Ok(Replayed::Clean { head })
     }
@@ -149,7 +144,7 @@ impl Trunk {
     fn messages(&self, from: &str, to: &str) -> GitResult<Vec<String>> {
         let range = format!("{from}..{to}");
         let listed = self.vcs.git(&["log", "--reverse", "--format=%B%x00", &range, "--"]).run()?;
-        let listed = String::from_utf8_lossy(&listed).into_owned();
+        let listed = String::from_utf8_lossy(&listed);
         let all = listed.split('\0').map(str::trim).filter(|text| !text.is_empty());
         Ok(all.map(str::to_owned).collect())
     }
@@ -157,7 +152,7 @@ impl Trunk {
     /// What a commit does to the tree before it, done to the tree `there`.
     fn merged(&self, from: &str, commit: &str, there: &str) -> GitResult<Result<String, Replayed>> {
         // For git, what both sides come from is what both commits come from.
-        let ours = self.vcs.commit_tree(there, &[from], "there\n", Author::Ralph)?;
+        let ours = self.vcs.commit_tree(there, Some(from), "there\n", Author::Ralph)?;
         Ok(match self.vcs.merge_trees(&ours, commit)? {
             (tree, None) => Ok(tree),
             (tree, Some(files)) => {
@@ -194,7 +189,7 @@ impl Trunk {
         if before == there || before == tree {
             return Ok(None);
         }
-        let work = self.vcs.commit_tree(tree, &[from], "work\n", Author::Ralph)?;
+        let work = self.vcs.commit_tree(tree, Some(from), "work\n", Author::Ralph)?;
         Ok(match self.merged(from, &work, &there)? {
             Err(Replayed::Conflict { files, text }) => Some((files, text)),
             Err(Replayed::Clean { .. }) | Ok(_) => None,
@@ -212,22 +207,6 @@ impl Trunk {
 }
 
 impl GitVcs {
-    /// Merges two commits in the object database: the tree, and the files that conflict in it, if any do.
-    pub(super) fn merge_trees(
-        &self,
-        ours: &str,
-        theirs: &str,
-    ) -> GitResult<(String, Option<Vec<String>>)> {
-        let merge =
-            ["merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", ours, theirs];
-        let (clean, printed) = self.git(&merge).yes_or_no()?;
-        let mut parts = printed.split(|byte| *byte == 0);
-        let tree = String::from_utf8_lossy(parts.next().unwrap_or_default()).trim().to_owned();
-        let mut files: Vec<String> = parts.filter(|name| !name.is_empty()).map(spelled).collect();
-        files.dedup();
-        Ok((tree, (!clean).then_some(files)))
-    }
-
     /// Moves the worktree and its branch to this commit. Uncommitted files there are lost: save them first.
     pub fn move_to(&self, commit: &str) -> GitResult<()> {
         if self.sandboxed.is_none() {
@@ -263,8 +242,7 @@ impl GitVcs {
         let (Some(head), Some(own)) = (&at.head, self.commit_parts(&name)?) else {
             return Err(other());
         };
-        let below = ["merge-base", "--is-ancestor", &own.id, head];
-        if !self.git(&below).yes_or_no()?.0 {
+        if !self.is_ancestor(&own.id, head)? {
             return Err(other());
         }
         self.git(&["update-ref", &name, head, &own.id]).run()?;
@@ -276,13 +254,6 @@ impl GitVcs {
 
 /// How much of a conflict is kept, in bytes.
 const CONFLICT_TEXT: usize = 6_000;
-
-/// What the head of a commit says under a name, each time.
-fn header<'r>(raw: &'r [u8], name: &str) -> impl Iterator<Item = &'r str> {
-    let lines = raw.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
-    let lines = lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once(' '));
-    lines.filter(move |(key, _)| *key == name).map(|(_, value)| value)
-}
 
 /// What several commits say, as the words of one.
 fn in_one((subject, body): (&str, &str), all: &[String]) -> String {

@@ -7,11 +7,11 @@ use ralph_core::amounts::first_of;
 use ralph_core::records::FileChange;
 
 use super::branch::{Advanced, Files};
-use super::in_place::{Author, GitVcs};
-use crate::git::entries::{Entry, RAW, RepoPath, parse_changes};
-use crate::git::spelling::spelled;
+use super::in_place::GitVcs;
+use super::trees::Author;
+use crate::git::entries::{Entry, RepoPath};
 use crate::git::{GitError, GitResult};
-use crate::ports::Vcs;
+use crate::ports::Trees;
 
 /// How many commits are listed at once; older ones are asked for one by one.
 const RECENT: &str = "--max-count=10000";
@@ -73,17 +73,13 @@ impl GitVcs {
     /// What a commit changed, compared with its first parent.
     pub fn changes_of(&self, commit: &str) -> GitResult<Vec<FileChange>> {
         let Some(parts) = self.commit_parts(commit)? else { return Ok(vec![]) };
-        let before = self.tree_of(parts.parents.first().map(String::as_str))?;
-        self.counted_changes(&before, &parts.tree)
+        self.counted_changes(&self.tree_before(&parts)?, &parts.tree)
     }
 
     /// Whether the branch that is checked out has this commit.
     pub fn has_commit(&self, commit: &str) -> GitResult<bool> {
         let Some(head) = self.position()?.head else { return Ok(false) };
-        if self.commit_parts(commit)?.is_none() {
-            return Ok(false);
-        }
-        Ok(self.git(&["merge-base", "--is-ancestor", commit, &head]).yes_or_no()?.0)
+        self.is_ancestor(commit, &head)
     }
 
     /// The newest commits of the branch that is checked out.
@@ -98,46 +94,42 @@ impl GitVcs {
     /// was itself reverted does not count.
     pub fn reverted_since(&self, oldest: &str) -> GitResult<Vec<(String, String)>> {
         let range = format!("{oldest}..HEAD");
-        let log = [
-            "log",
-            "-z",
-            "--topo-order",
-            "--grep=^This reverts commit ",
-            "--format=%H%n%B",
-            &range,
-        ];
-        let printed = self.git(&log).arg("--").run()?;
-        let text = String::from_utf8_lossy(&printed);
+        let log = ["--topo-order", "--grep=^This reverts commit ", &range];
         let mut found: Vec<(String, String)> = Vec::new();
-        for message in text.split('\0') {
-            let Some((by, body)) = message.trim_start().split_once('\n') else { continue };
-            if found.iter().any(|(reverted, _)| reverted == by) {
+        for (by, body) in self.logged_messages(&log)? {
+            if found.iter().any(|(reverted, _)| *reverted == by) {
                 continue;
             }
             let named = body.lines().filter_map(|line| line.strip_prefix("This reverts commit "));
             let ids = named.map(|id| id.trim_end_matches(['.', ',', ' ']).to_owned());
-            found.extend(ids.map(|id| (id, by.to_owned())));
+            found.extend(ids.map(|id| (id, by.clone())));
         }
         Ok(found)
     }
 
     /// The commits of this branch whose messages name a task, as those of the loop do, the newest first.
     pub fn commits_naming(&self, task: &str) -> GitResult<Vec<(String, String)>> {
-        let grep = format!("--grep=Task: {task}");
-        let log = ["log", "-z", "--fixed-strings", &grep, "--max-count=100", "--format=%H%n%B"];
-        let printed = self.git(&log).arg("--").run()?;
-        let text = String::from_utf8_lossy(&printed);
         let wanted = format!("Task: {task}");
-        let found = text.split('\0').filter_map(|message| {
-            let (id, body) = message.trim_start().split_once('\n')?;
+        let grep = format!("--grep={wanted}");
+        let log = ["--fixed-strings", &grep, "--max-count=100"];
+        let found = self.logged_messages(&log)?.into_iter().filter_map(|(id, body)| {
             let names = |line: &str| {
                 line.strip_prefix(&wanted)
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
             };
             let subject = body.lines().next().unwrap_or_default();
-            body.lines().any(names).then(|| (id.to_owned(), subject.to_owned()))
+            body.lines().any(names).then(|| (id, subject.to_owned()))
         });
         Ok(found.collect())
+    }
+
+    /// The commits that `git log` finds with these options, each with its message.
+    fn logged_messages(&self, options: &[&str]) -> GitResult<Vec<(String, String)>> {
+        let log = [&["log", "-z", "--format=%H%n%B"], options, &["--"]].concat();
+        let printed = self.git(&log).run()?;
+        let text = String::from_utf8_lossy(&printed);
+        let found = text.split('\0').filter_map(|one| one.trim_start().split_once('\n'));
+        Ok(found.map(|(id, body)| (id.to_owned(), body.to_owned())).collect())
     }
 
     /// Reverts commits, the newest first, in the object database: no ref and no file changes.
@@ -172,8 +164,7 @@ impl GitVcs {
         if !files.is_empty() {
             return Err(UndoError::InTheWay { files });
         }
-        let files = self.diff(&start, &tree)?;
-        let files = files.iter().map(|change| spelled(&change.path)).collect();
+        let files = self.changes(&start, &tree)?;
         Ok(Undo { branch: at.branch, reverts, files, head })
     }
 
@@ -189,7 +180,7 @@ impl GitVcs {
         for revert in &undo.reverts {
             let parent = made.last().unwrap_or(&undo.head);
             let text = message(revert);
-            let id = self.commit_tree(&revert.tree, &[parent], &text, Author::User)?;
+            let id = self.commit_tree(&revert.tree, Some(parent), &text, Author::User)?;
             self.remember_tree(&id, &revert.tree);
             made.push(id);
         }
@@ -214,21 +205,16 @@ impl GitVcs {
         there: &str,
         kept: &[String],
     ) -> Result<String, UndoError> {
-        let Some(parts) = self.commit_parts(commit)? else {
-            return Err(
-                GitError::Odd { verb: "cat-file".to_owned(), answer: commit.to_owned() }.into()
-            );
-        };
-        let before = self.tree_of(parts.parents.first().map(String::as_str))?;
-        let after = self.with_paths_of(&parts.tree, there, kept)?;
-        let before = self.with_paths_of(&before, there, kept)?;
+        let parts = self.known_commit(commit)?;
+        let after = self.with_paths(&parts.tree, there, kept)?;
+        let before = self.with_paths(&self.tree_before(&parts)?, there, kept)?;
         if after == *there || before == after {
             return Ok(if after == *there { before } else { there.to_owned() });
         }
         // For git, both sides come from the tree with the commit: one side removes it, the other has what came since.
-        let base = self.commit_tree(&after, &[], "with\n", Author::Ralph)?;
-        let ours = self.commit_tree(there, &[&base], "there\n", Author::Ralph)?;
-        let theirs = self.commit_tree(&before, &[&base], "without\n", Author::Ralph)?;
+        let base = self.commit_tree(&after, None::<&str>, "with\n", Author::Ralph)?;
+        let ours = self.commit_tree(there, Some(&base), "there\n", Author::Ralph)?;
+        let theirs = self.commit_tree(&before, Some(&base), "without\n", Author::Ralph)?;
         match self.merge_trees(&ours, &theirs)? {
             (tree, None) => Ok(tree),
             (_, Some(files)) => Err(UndoError::Conflict { commit: commit.to_owned(), files }),
@@ -244,15 +230,11 @@ impl GitVcs {
         plan: &PlanEdit<'_>,
     ) -> Result<String, UndoError> {
         let Some(bytes) = self.file(tree, &plan.path)? else { return Ok(tree.to_owned()) };
-        let mut arguments = vec!["diff-index", "--ignore-submodules=dirty"];
-        arguments.extend(RAW);
-        arguments.extend([head, "--"]);
-        let _ = self.git(&["update-index", "-q", "--refresh"]).run();
-        let dirty = parse_changes("diff-index", &self.git(&arguments).arg(&plan.path).run()?)?;
-        let cleared = String::from_utf8(bytes).ok().and_then(|text| (plan.edit)(&text));
-        let (true, Some(text)) = (dirty.is_empty(), cleared) else { return Ok(tree.to_owned()) };
-        let id = self.git(&["hash-object", "-w", "--stdin"]).input(text.as_bytes()).line()?;
         let path: RepoPath = plan.path.clone().into_bytes();
+        let is_dirty = self.dirty_beyond(head)?.iter().any(|change| change.path == path);
+        let cleared = String::from_utf8(bytes).ok().and_then(|text| (plan.edit)(&text));
+        let (false, Some(text)) = (is_dirty, cleared) else { return Ok(tree.to_owned()) };
+        let id = self.git(&["hash-object", "-w", "--stdin"]).input(text.as_bytes()).line()?;
         let mode = self.git(&["ls-tree", "--format=%(objectmode)", tree, "--"]).arg(&plan.path);
         let entry = Entry::new(&mode.line()?, &id);
         Ok(self.with_entries(tree, [(&path, Some(&entry))].into_iter())?)

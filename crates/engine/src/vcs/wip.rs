@@ -9,11 +9,12 @@ use std::path::PathBuf;
 
 use ralph_core::{TaskId, Timestamp};
 
-use super::in_place::{Author, GitVcs};
+use super::in_place::GitVcs;
+use super::trees::Author;
 use crate::clock;
 use crate::git::GitResult;
 use crate::git::entries::os_path;
-use crate::ports::{RunBase, Saved};
+use crate::ports::{Saved, SessionCommits};
 use crate::project::Project;
 
 const WIP: &str = "refs/ralph/wip/";
@@ -62,7 +63,7 @@ pub(crate) fn parse_ref(name: &str) -> Option<(TaskId, u32)> {
     Some((TaskId::new(text).ok()?, attempt.parse().ok()?))
 }
 
-pub(super) fn saved_words(task: &TaskId, attempt: u32) -> String {
+fn saved_words(task: &TaskId, attempt: u32) -> String {
     format!(
         "ralph: unfinished work on {task}, attempt {attempt}\n\nSaved at {}. \
          To restore it: ralph recover {task} --attempt {attempt}\n",
@@ -74,46 +75,54 @@ impl GitVcs {
     /// The tree of the commit that is checked out, and the tree of everything in the worktree: their difference is
     /// the uncommitted work.
     pub fn uncommitted(&self) -> GitResult<(String, String)> {
-        let position = self.position()?;
-        let from = self.tree_of(position.head.as_deref())?;
-        let (head, branch) = (position.head, position.branch);
-        let base = RunBase { head, branch, ..RunBase::default() };
-        Ok((from, self.write_candidate(&base)?.tree))
+        let candidate = self.write_candidate(&self.here()?)?;
+        Ok((candidate.head_tree, candidate.tree))
     }
 
     /// Saves all that a worktree has beyond a commit: what was committed there since, and what was not.
     /// `None` when it has nothing.
     pub fn save_since(&self, from: &str, task: &TaskId, attempt: u32) -> GitResult<Option<Saved>> {
-        self.adopt_head()?;
-        let Some(from) = self.commit_parts(from)?.map(|commit| commit.id) else {
-            return Ok(None);
-        };
-        let from = from.as_str();
-        let position = self.position()?;
-        let (head, branch) = (position.head.clone(), position.branch);
-        let base = RunBase { head, branch, ..RunBase::default() };
-        let candidate = self.write_candidate(&base)?;
-        if candidate.tree == self.tree_of(Some(from))? {
+        self.import_commits()?;
+        let Some(from) = self.commit_parts(from)? else { return Ok(None) };
+        let candidate = self.write_candidate(&self.here()?)?;
+        if candidate.tree == from.tree {
             return Ok(None);
         }
+        // The commits themselves stay reachable, too.
+        let commits = candidate.head.filter(|head| *head != from.id).into_iter().collect();
+        self.save_tree(&candidate.tree, Some(&from.id), commits, task, attempt).map(Some)
+    }
+
+    /// Saves a tree under the name of an attempt, unless that holds the same. The commits of `reachable` stay
+    /// reachable with it, and so does what the name held before.
+    pub(super) fn save_tree(
+        &self,
+        tree: &str,
+        since: Option<&str>,
+        reachable: Vec<String>,
+        task: &TaskId,
+        attempt: u32,
+    ) -> GitResult<Saved> {
+        let mut parents: Vec<String> = since.map(str::to_owned).into_iter().collect();
         let name = ref_name(task, attempt);
-        let before = self.commit_parts(&name)?;
-        let mut parents = vec![from.to_owned()];
-        if let Some(before) = before {
-            let same = before.tree == candidate.tree
-                && before.parents.first().map(String::as_str) == Some(from);
-            if same {
-                return Ok(Some(Saved { name, commit: before.id }));
+        if let Some(before) = self.commit_parts(&name)? {
+            let from = self.tree_of(since)?;
+            let is_kept = reachable.iter().all(|commit| before.parents.contains(commit));
+            if before.tree == tree && self.tree_before(&before)? == from && is_kept {
+                return Ok(Saved { name, commit: before.id });
+            }
+            if parents.is_empty() {
+                // The first parent is what the work is compared with: here, nothing.
+                let nothing = "ralph: before the first commit\n";
+                parents.push(self.commit_tree(&from, None::<&str>, nothing, Author::Ralph)?);
             }
             parents.push(before.id);
         }
-        // The commits themselves stay reachable, too.
-        parents.extend(position.head.filter(|head| head != from));
-        let parents: Vec<&str> = parents.iter().map(String::as_str).collect();
-        let message = saved_words(task, attempt);
-        let commit = self.commit_tree(&candidate.tree, &parents, &message, Author::Ralph)?;
+        parents.extend(reachable);
+        let words = saved_words(task, attempt);
+        let commit = self.commit_tree(tree, &parents, &words, Author::Ralph)?;
         self.git(&["update-ref", &name, &commit]).run()?;
-        Ok(Some(Saved { name, commit }))
+        Ok(Saved { name, commit })
     }
 
     /// Everything that is saved, without the files that each changes.
@@ -121,6 +130,12 @@ impl GitVcs {
         let format = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(subject)";
         let lines = self.git(&["for-each-ref", format, WIP]).lines()?;
         Ok(lines.iter().filter_map(|line| parse_save(line)).collect())
+    }
+
+    /// The last attempt of a task that is saved, without its files.
+    pub(crate) fn last_save(&self, task: &TaskId) -> GitResult<Option<Wip>> {
+        let saves = self.listed_saves()?.into_iter().filter(|save| save.task == *task);
+        Ok(saves.max_by_key(|save| save.attempt))
     }
 
     /// Everything that is saved, the newest first.
@@ -144,16 +159,8 @@ impl GitVcs {
         if asked.is_empty() {
             return Ok(files);
         }
-        let arguments = [
-            "diff-tree",
-            "--stdin",
-            "-r",
-            "-z",
-            "--name-only",
-            "--no-renames",
-            "--root",
-            "--diff-merges=first-parent",
-        ];
+        let mut arguments = vec!["diff-tree", "--stdin", "-r", "-z", "--name-only", "--no-renames"];
+        arguments.extend(["--root", "--diff-merges=first-parent"]);
         let printed = self.git(&arguments).input(asked.as_bytes()).run()?;
         let mut current = String::new();
         for field in printed.split(|byte| *byte == 0).filter(|field| !field.is_empty()) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ralph_core::branch::BranchName;
 
-use crate::git::{Git, GitResult};
+use crate::git::{Git, GitResult, delete_refs, refs_in};
 use crate::project::Project;
 use crate::vcs::wip::{Wip, list_wip};
 
@@ -21,35 +21,27 @@ pub struct OwnRef {
 }
 
 pub fn own_refs(project: &Project) -> GitResult<Vec<OwnRef>> {
-    let asked = ["for-each-ref", "--format=%(objectname) %(refname)", REFS];
-    let lines = Git::plumbing(&project.root, &asked).lines()?;
+    let refs = refs_in(&project.root, &[REFS])?;
     let mut saves = list_wip(project)?;
-    let found = lines.iter().filter_map(|line| line.split_once(' ')).map(|(commit, name)| {
+    let found = refs.into_iter().map(|(name, commit)| {
         let at = saves.iter().position(|save| save.saved.name == name);
         let work = at.map(|at| saves.swap_remove(at));
-        OwnRef { name: name.to_owned(), commit: commit.to_owned(), work }
+        OwnRef { name, commit, work }
     });
     Ok(found.collect())
 }
 
 /// Removes refs that still lead where they did.
 pub fn remove_refs(project: &Project, refs: &[OwnRef]) -> GitResult<()> {
-    let asked: String =
-        refs.iter().map(|one| format!("delete {} {}\n", one.name, one.commit)).collect();
-    if asked.is_empty() {
-        return Ok(());
-    }
-    let call = Git::plumbing(&project.root, &["update-ref", "--stdin"]);
-    call.input(asked.as_bytes()).run().map(drop)
+    delete_refs(&project.root, refs.iter().map(|one| (&one.name, &one.commit)))
 }
 
 /// The branches whose names begin so, and whether another branch, or one of a remote, has all their commits.
 pub fn branches(project: &Project, prefix: &str) -> GitResult<Vec<(BranchName, bool)>> {
-    let asked = ["for-each-ref", "--format=%(objectname) %(refname:lstrip=2)"];
     let place = format!("refs/heads/{prefix}");
     let mut found = Vec::new();
-    for line in Git::plumbing(&project.root, &asked).arg(&place).lines()? {
-        let Some((commit, name)) = line.split_once(' ') else { continue };
+    for (name, commit) in refs_in(&project.root, &[&place])? {
+        let name = name.strip_prefix("refs/heads/").unwrap_or(&name);
         let Ok(branch) = BranchName::new(name) else { continue };
         let contains = format!("--contains={commit}");
         let asked =

@@ -13,8 +13,7 @@ use crate::crash;
 use crate::git::remove_tree;
 use crate::git::scratch;
 use crate::git::{Git, GitError, GitResult};
-use crate::ports::WorktreeRefusal;
-use crate::ports::{Candidate, RunBase, Saved, Vcs};
+use crate::ports::{Candidate, Saved, SessionCommits, Vcs, Workspaces, WorktreeRefusal};
 use crate::project::Project;
 use crate::run_files::WorktreeLock;
 use crate::session_git::SessionGitDir;
@@ -214,24 +213,17 @@ impl Worktrees {
         };
         let vcs = self.vcs(Project::find(path)?)?;
         vcs.import_commits()?;
-        let position = vcs.position()?;
-        if let (Some(_), Some(head)) = (&position.branch, &position.head)
+        let base = vcs.here()?;
+        if let (Some(_), Some(head)) = (&base.branch, &base.head)
             && vcs.is_as_committed(head)?
         {
             return Ok(None);
         }
-        let base = RunBase {
-            head: position.head.clone(),
-            branch: position.branch.clone(),
-            ..RunBase::default()
-        };
         let candidate = vcs.candidate(&base)?;
-        let saves = list_wip(&self.project)?;
-        let last = saves.iter().filter(|save| save.task == task).max_by_key(|save| save.attempt);
-        let attempt = match last {
+        let attempt = match vcs.last_save(&task)? {
             None => 1,
             // Killed after it was saved.
-            Some(last) if vcs.holds(last, &candidate)? => last.attempt,
+            Some(last) if vcs.holds(&last, &candidate)? => last.attempt,
             Some(last) => last.attempt + 1,
         };
         let mut saved = vcs.save(&base, &candidate, &task, attempt)?;
@@ -239,13 +231,13 @@ impl Worktrees {
             return Err(not_saved(left_out).into());
         }
         if saved.is_none()
-            && position.branch.is_none()
-            && let Some(head) = position.head
+            && base.branch.is_none()
+            && let Some(head) = base.head
         {
             // Commits that only this worktree's HEAD leads to.
             let tree = vcs.tree_of(Some(&head))?;
             let message = format!("ralph: the commits of a detached HEAD in {branch}\n");
-            let commit = vcs.commit_tree(&tree, &[&head], &message, Author::Ralph)?;
+            let commit = vcs.commit_tree(&tree, Some(&head), &message, Author::Ralph)?;
             let name = ref_name(&task, attempt);
             self.git(&["update-ref", &name, &commit]).run()?;
             saved = Some(Saved { name, commit });

@@ -21,7 +21,7 @@ use crate::crash;
 use crate::git::folders::{gone, named_admin, plain, remove_tree};
 use crate::git::position::position;
 use crate::git::{Git, GitError, GitResult};
-use crate::ports::WorktreeRefusal;
+use crate::ports::{SessionCommits, Vcs, WorktreeRefusal};
 use crate::project::Project;
 use crate::vcs::GitVcs;
 
@@ -101,7 +101,6 @@ impl Worktrees {
         notes: &mut Vec<String>,
     ) -> GitResult<Option<Marker>> {
         let project = Project::find(path)?;
-        use crate::ports::Vcs;
         let vcs = self.vcs(project.clone())?;
         // A killed run may have left commits of its session in a directory of their own.
         vcs.import_commits()?;

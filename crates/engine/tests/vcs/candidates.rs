@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ralph_engine::ports::Vcs;
+use ralph_engine::ports::{Trees, Vcs};
 
 use crate::kit::{Repo, os, run};
 

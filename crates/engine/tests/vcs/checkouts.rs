@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use ralph_engine::ports::Vcs;
+use ralph_engine::ports::{Trees, Vcs};
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
 

@@ -1,6 +1,6 @@
 //! The fake keeps the rules that tests of the loop rely on.
 
-use ralph_engine::ports::{GitError, Vcs};
+use ralph_engine::ports::{GitError, Trees, Vcs};
 use ralph_testkit::fake_vcs::FakeVcs;
 
 use crate::kit::{SaveNow, ids_between, run, task};

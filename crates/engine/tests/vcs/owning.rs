@@ -1,6 +1,6 @@
 //! Work belongs to the task whose session made it, and everything else to the user.
 
-use ralph_engine::ports::{GitError, Vcs};
+use ralph_engine::ports::{GitError, Trees, Vcs, Workspaces};
 
 use crate::kit::{Repo, run, task};
 use crate::worktrees::git_in;

@@ -1,6 +1,6 @@
 //! Repositories that are not the usual one.
 
-use ralph_engine::ports::Vcs;
+use ralph_engine::ports::{Trees, Vcs};
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
 

@@ -2,7 +2,7 @@
 //! rules and nothing of git, and against what must never change.
 
 use proptest::prelude::*;
-use ralph_engine::ports::Vcs;
+use ralph_engine::ports::{Trees, Vcs};
 use ralph_testkit::fake_vcs::FakeVcs;
 
 use crate::kit::{Repo, SaveNow, run, task};

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use ralph_core::TaskId;
-use ralph_engine::ports::{Ending, KeepSaves, Vcs};
+use ralph_engine::ports::{Ending, KeepSaves, Vcs, Workspaces};
 
 use crate::kit::{Repo, run, task};
 use crate::worktrees::{git_in, name};

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use ralph_core::branch::BranchName;
-use ralph_engine::ports::{GitError, RunBase, Vcs};
+use ralph_engine::ports::{GitError, RunBase, Trees, Vcs};
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
 use ralph_engine::vcs::wip::list_wip;

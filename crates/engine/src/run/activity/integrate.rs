@@ -16,7 +16,7 @@ use ralph_core::run::{
 use ralph_core::task::{Actor, Status};
 
 use crate::crash;
-use crate::ports::{Candidate, GitError, RunBase, Saved, Store, StoreError, Vcs};
+use crate::ports::{Candidate, GitError, RunBase, Saved, SessionCommits, Store, StoreError, Vcs};
 use crate::project::Project;
 use crate::run::RunError;
 use crate::run::checks::judging_inputs::JudgingInputs;

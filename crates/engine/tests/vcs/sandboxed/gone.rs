@@ -1,6 +1,6 @@
 //! What remains of a worktree whose sessions were sandboxed, after it is removed: nothing.
 
-use ralph_engine::ports::Ending;
+use ralph_engine::ports::{Ending, SessionCommits};
 use ralph_engine::ports::{KeepSaves, Vcs};
 use ralph_engine::project::Project;
 use ralph_engine::worktrees::{Identity, Wanted, Worktrees};

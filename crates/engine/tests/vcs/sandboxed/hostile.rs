@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use ralph_engine::ports::{Candidate, Vcs};
+use ralph_engine::ports::{Candidate, Trees, Vcs};
 use ralph_testkit::wait_until;
 
 use super::{World, bytes_of, without_sandbox};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use ralph_engine::crash;
-use ralph_engine::ports::Vcs;
+use ralph_engine::ports::{SessionCommits, Vcs};
 
 use super::{World, git_sandbox, session_in, vcs_at, without_sandbox};
 use crate::kit::{Repo, run};

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use ralph_engine::ports::Vcs;
+use ralph_engine::ports::{Trees, Vcs};
 use ralph_engine::project::Project;
 use ralph_engine::session_git::SessionGitDir;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_engine::ports::{RunBase, Vcs};
+use ralph_engine::ports::{RunBase, SessionCommits, Vcs};
 use ralph_engine::session_git::GitSandbox;
 use ralph_engine::vcs::GitVcs;
 

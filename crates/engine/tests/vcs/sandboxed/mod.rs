@@ -19,7 +19,7 @@ use std::process::{Command, Output};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ralph_engine::ports::{Bind, Jail, RunBase, SandboxMounts, Vcs};
+use ralph_engine::ports::{Bind, Jail, RunBase, SandboxMounts, SessionCommits, Vcs};
 use ralph_engine::process::CommandSpec;
 use ralph_engine::project::Project;
 use ralph_engine::session_git::GitSandbox;

@@ -1,6 +1,6 @@
 //! What sessions do with git in a box, and what becomes of it.
 
-use ralph_engine::ports::{GitError, Vcs};
+use ralph_engine::ports::{GitError, SessionCommits, Vcs};
 
 use super::{World, bytes_of, vcs_at, without_sandbox};
 use crate::kit::{Repo, SaveNow, WorktreeFiles, run, task};
