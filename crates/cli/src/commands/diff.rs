@@ -10,7 +10,7 @@ use ralph_core::task::{Status, Task};
 use ralph_core::view::CommitView;
 use ralph_core::view::history::LandedIteration;
 use ralph_engine::git::Git;
-use ralph_engine::ports::{Trees};
+use ralph_engine::ports::Trees;
 use ralph_engine::project::Project;
 use ralph_engine::run::task_of_branch;
 use ralph_engine::run_files::WorktreeLock;

@@ -35,6 +35,11 @@ impl Entry {
         self.mode == "160000"
     }
 
+    /// The object with its content, of a file or a symbolic link.
+    pub(crate) fn as_blob(&self) -> Option<&str> {
+        (self.mode.starts_with("100") || self.mode == "120000").then_some(&self.id)
+    }
+
     /// The object that says where it leads, of a symbolic link.
     pub(crate) fn as_link(&self) -> Option<&str> {
         (self.mode == "120000").then_some(&self.id)
@@ -47,6 +52,13 @@ pub(crate) struct Change {
     pub(crate) path: RepoPath,
     pub(crate) from: Option<Entry>,
     pub(crate) to: Option<Entry>,
+}
+
+impl Change {
+    /// Whether another repository is there, before or after it.
+    pub(crate) fn touches_repository(&self) -> bool {
+        [&self.from, &self.to].into_iter().flatten().any(Entry::is_repository)
+    }
 }
 
 /// The options of every comparison: all files, whole ids, no guessing of renames.
@@ -67,6 +79,7 @@ pub(crate) fn parse_changes(verb: &str, printed: &[u8]) -> GitResult<Vec<Change>
         let [from_mode, to_mode, from, to, _status] = words[..] else {
             return Err(odd(about));
         };
+        let entry = |mode, id| (mode != "000000").then(|| Entry::new(mode, id));
         changes.push(Change { path, from: entry(from_mode, from), to: entry(to_mode, to) });
     }
     Ok(changes)
@@ -106,10 +119,6 @@ fn parse_counts(verb: &str, printed: &[u8]) -> GitResult<Vec<FileChange>> {
     Ok(changes)
 }
 
-fn entry(mode: &str, id: &str) -> Option<Entry> {
-    (mode != "000000").then(|| Entry { mode: mode.to_owned(), id: id.to_owned() })
-}
-
 /// The input of `update-index -z --index-info` that makes these paths hold these entries. Removals
 /// come first: a file may stand where a folder was, and the other way round. `like` is any id of the
 /// repository, for the length of the others.
@@ -117,21 +126,14 @@ pub(crate) fn index_info<'a>(
     like: &str,
     wanted: impl Iterator<Item = (&'a RepoPath, Option<&'a Entry>)> + Clone,
 ) -> Vec<u8> {
+    let absent = Entry::new("0", &zeros(like));
+    let removals = wanted.clone().filter(|(_, entry)| entry.is_none());
     let mut lines = Vec::new();
-    let absent = format!("0 {}\t", zeros(like));
-    for (path, entry) in wanted.clone() {
-        if entry.is_none() {
-            lines.extend_from_slice(absent.as_bytes());
-            lines.extend_from_slice(path);
-            lines.push(0);
-        }
-    }
-    for (path, entry) in wanted {
-        if let Some(entry) = entry {
-            lines.extend_from_slice(format!("{} {}\t", entry.mode, entry.id).as_bytes());
-            lines.extend_from_slice(path);
-            lines.push(0);
-        }
+    for (path, entry) in removals.chain(wanted.filter(|(_, entry)| entry.is_some())) {
+        let Entry { mode, id } = entry.unwrap_or(&absent);
+        lines.extend_from_slice(format!("{mode} {id}\t").as_bytes());
+        lines.extend_from_slice(path);
+        lines.push(0);
     }
     lines
 }

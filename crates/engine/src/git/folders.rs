@@ -37,7 +37,7 @@ pub(crate) fn named_admin(worktree: &Path) -> Option<PathBuf> {
     Some(plain(&worktree.join(OsStr::from_bytes(target))))
 }
 
-/// What is gone already need not be removed.
+/// What is not there, or no longer, need not be removed, moved or copied.
 pub(crate) fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::entries::{Change, Entry, RAW, RepoPath, index_info, parse_changes};
+use super::folders::gone;
 use super::{Git, GitError, GitResult};
 use crate::process::{project_key, runs};
 
@@ -52,13 +53,10 @@ impl<'a> Scratch<'a> {
     /// A copy of the user's index: what git knows about unchanged files saves reading them again.
     pub(crate) fn copy_of(worktree: &'a Path, index: &Path) -> GitResult<Self> {
         let scratch = Self::empty(worktree)?;
-        match copy_with_time(index, &scratch.path()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(GitError::File { path: index.to_owned(), source: error })
-            }
-            // A repository in which nothing was ever added has no index.
-            _ => Ok(scratch),
-        }
+        // A repository in which nothing was ever added has no index.
+        gone(copy_with_time(index, &scratch.path()))
+            .map_err(|source| GitError::File { path: index.to_owned(), source })?;
+        Ok(scratch)
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -145,11 +143,7 @@ impl<'a> Scratch<'a> {
         }
         // A file that is not to be looked at, such as a plan, was committed all the same.
         let known = staged.iter().filter(|change| change.to.is_some());
-        let mut paths = Vec::new();
-        for change in known {
-            paths.extend_from_slice(&change.path);
-            paths.push(0);
-        }
+        let paths: Vec<u8> = known.flat_map(|change| [&change.path[..], b"\0"].concat()).collect();
         self.git(&["update-index", "--no-skip-worktree", "-z", "--stdin"]).input(&paths).run()?;
         reset()
     }

@@ -1,7 +1,7 @@
 //! Finds work in submodules where no sandbox is at hand to ask git in them. A session may have written their settings,
 //! so git works with the settings of the main repository, and only borrows their objects and their index.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::entries::os_path;
 use super::folders::named_admin;
@@ -13,24 +13,48 @@ use crate::untrusted::{SMALL, read_own};
 /// The submodules of a worktree with uncommitted files or other commits than its index names, where no sandbox is at
 /// hand to ask git in them.
 pub(crate) fn with_work(project: &Project, index: &Path) -> GitResult<Vec<String>> {
-    let list = ["ls-files", "--stage", "-z"];
-    let listed = Git::plumbing(&project.worktree, &list).env("GIT_INDEX_FILE", index).run()?;
     let mut found = Vec::new();
-    for line in listed.split(|byte| *byte == 0) {
-        // Mode, commit and stage, then the path.
-        let Some(rest) = line.strip_prefix(b"160000 ") else { continue };
-        let mut fields = rest.splitn(2, |byte| *byte == b'\t');
-        let (Some(about), Some(path)) = (fields.next(), fields.next()) else { continue };
-        let place = project.worktree.join(os_path(path));
-        let Some(own) = named_admin(&place).filter(|own| own.starts_with(&project.git_dir)) else {
+    for Submodule { name, commit, place, own } in listed(project, &project.worktree, index)? {
+        if !own.starts_with(&project.git_dir) {
             continue;
-        };
-        let is_moved = head_of(&own).is_some_and(|head| !about.starts_with(head.as_bytes()));
+        }
+        let is_moved = head_of(&own).is_some_and(|head| head != commit);
         if is_moved || is_dirty_by_index(project, &place, &own)? {
-            found.push(spelled(path));
+            found.push(name);
         }
     }
     Ok(found)
+}
+
+/// A submodule that is checked out.
+pub(crate) struct Submodule {
+    /// Its path in the worktree, as text.
+    pub(crate) name: String,
+    /// The commit that the index has of it.
+    commit: String,
+    pub(crate) place: PathBuf,
+    /// Its git directory.
+    pub(crate) own: PathBuf,
+}
+
+/// The submodules of a worktree by its index.
+pub(crate) fn listed(
+    project: &Project,
+    worktree: &Path,
+    index: &Path,
+) -> GitResult<Vec<Submodule>> {
+    let list = ["ls-files", "--stage", "-z"];
+    let listed = Git::plumbing(&project.worktree, &list).env("GIT_INDEX_FILE", index).run()?;
+    let submodule = |line: &[u8]| {
+        // Mode, commit and stage, then the path.
+        let rest = line.strip_prefix(b"160000 ")?;
+        let end = rest.iter().position(|byte| *byte == b'\t')?;
+        let (about, path) = (String::from_utf8_lossy(&rest[..end]), &rest[end + 1..]);
+        let place = worktree.join(os_path(path));
+        let (commit, own) = (about.split(' ').next()?.to_owned(), named_admin(&place)?);
+        Some(Submodule { name: spelled(path), commit, place, own })
+    };
+    Ok(listed.split(|byte| *byte == 0).filter_map(submodule).collect())
 }
 
 /// Whether a submodule has uncommitted files. Git works with the settings of the main repository.

@@ -8,6 +8,7 @@ use super::directory::{LOOK, OBJECTS, PRIVATE, SessionGitDir, private_folder};
 use super::owners::copy_index;
 use super::settings;
 use crate::git::entries::os_path;
+use crate::git::folders::gone;
 use crate::git::listed::{Listed, Listing, listing, standard_file, written_path};
 use crate::git::scratch::copy_with_time;
 use crate::git::{Git, GitError, GitResult};
@@ -51,7 +52,6 @@ impl SessionGitDir {
     /// hooks, and the index of the last look, or the user's where no session was running.
     pub(super) fn build_for_judges(&self, to: &Path, head: Option<&str>) -> GitResult<()> {
         let look = self.folder.join(LOOK);
-        let inside = self.own.strip_prefix(&self.common).unwrap_or(Path::new(""));
         let made = || -> io::Result<()> {
             for name in std::iter::once("config").chain(LISTS.map(|(_, name, _)| name)) {
                 copy_file(&look.join(name), &to.join(name))?;
@@ -61,9 +61,9 @@ impl SessionGitDir {
             self.copy_refs(to)?;
             self.copy_hooks(to)?;
             std::fs::write(to.join(ALTERNATES), self.alternate_lines())?;
-            let (seen, index) = (look.join(inside).join("index"), to.join(inside).join("index"));
+            let [seen, index] = [&look, to].map(|folder| folder.join(self.inside()).join("index"));
             if self.was_issued() && seen.is_file() {
-                remove_if_there(&index)?;
+                gone(std::fs::remove_file(&index))?;
                 copy_with_time(&seen, &index)?;
             }
             self.set_head(to, head)
@@ -142,8 +142,7 @@ impl SessionGitDir {
 
     /// HEAD and index of this worktree, and for a linked one what leads from and to it.
     fn copy_own(&self, to: &Path) -> io::Result<()> {
-        let inside = self.own.strip_prefix(&self.common).unwrap_or(Path::new(""));
-        let to = to.join(inside);
+        let to = to.join(self.inside());
         private_folder(&to)?;
         if self.is_linked() {
             for name in ["HEAD", "commondir", "gitdir", "ralph"] {
@@ -160,11 +159,8 @@ impl SessionGitDir {
             Some(b"sha256") => 32,
             _ => 20,
         };
-        match copy_index(&self.own.join("index"), &to.join("index"), id) {
-            // A repository in which nothing was ever added has no index.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            other => other?,
-        }
+        // A repository in which nothing was ever added has no index.
+        gone(copy_index(&self.own.join("index"), &to.join("index"), id))?;
         for entry in std::fs::read_dir(&self.own)?.flatten() {
             if entry.file_name().as_bytes().starts_with(b"sharedindex.") {
                 copy_file(&entry.path(), &to.join(entry.file_name()))?;
@@ -178,7 +174,7 @@ impl SessionGitDir {
         let Some(commit) = commit.filter(|_| !common.join("reftable").is_dir()) else {
             return Ok(());
         };
-        let own = common.join(self.own.strip_prefix(&self.common).unwrap_or(Path::new("")));
+        let own = common.join(self.inside());
         let head = read_own(&own.join("HEAD"), SMALL)?;
         let head = String::from_utf8_lossy(&head);
         let leads_on =
@@ -270,19 +266,9 @@ fn without_ours(packed: &[u8]) -> Vec<u8> {
     kept
 }
 
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
-}
-
 /// Copies a file with its permissions, if it is there.
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
-    match std::fs::copy(from, to) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.map(drop),
-    }
+    gone(std::fs::copy(from, to).map(drop))
 }
 
 /// Copies files, folders and links below a folder, if it is there; at its top only those that are wanted.

@@ -22,9 +22,9 @@ use super::inspect::{Inspection, InspectionRequest};
 use super::settings;
 use super::visible_objects::VisibleObjects;
 use crate::git::fingerprint::Fingerprint;
+use crate::git::folders::{gone, remove_tree};
 use crate::git::listed::{Listing, listing};
 use crate::git::position::Position;
-use crate::git::remove_tree;
 use crate::git::{GitError, GitResult};
 use crate::ports::{Bind, SandboxMounts};
 use crate::project::{Project, write_privately};
@@ -110,22 +110,26 @@ impl SessionGitDir {
         };
         let common = real(project.git_dir.clone())?;
         let own = real(project.own_git_dir()?)?;
+        Ok(Self::new(project, common, own))
+    }
+
+    /// That of a linked worktree by git's folder for it, which may be all that is left of the worktree.
+    pub(crate) fn of_admin(project: &Project, admin: &Path) -> Self {
+        Self::new(project, project.git_dir.clone(), admin.to_owned())
+    }
+
+    fn new(project: &Project, common: PathBuf, own: PathBuf) -> Self {
         let name = match own.file_name() {
             Some(id) if own != common => name_of(&id.to_string_lossy()),
             _ => "main".to_owned(),
         };
         let folder = sandboxes(project).join(&name);
-        let (project, seen) = (project.clone(), Arc::default());
-        Ok(Self { project, common, own, name, folder, seen })
+        Self { project: project.clone(), common, own, name, folder, seen: Arc::default() }
     }
 
-    /// That of a linked worktree by git's folder for it, which may be all that is left of the worktree.
-    pub(crate) fn of_admin(project: &Project, admin: &Path) -> Self {
-        let name = name_of(&admin.file_name().unwrap_or_default().to_string_lossy());
-        let folder = sandboxes(project).join(&name);
-        let common = project.git_dir.clone();
-        let (project, seen) = (project.clone(), Arc::default());
-        Self { project, common, own: admin.to_owned(), name, folder, seen }
+    /// The way from the directory that all worktrees share to that of this worktree alone.
+    pub(super) fn inside(&self) -> &Path {
+        self.own.strip_prefix(&self.common).unwrap_or(Path::new(""))
     }
 
     /// A short name of the worktree, for refs and folders.
@@ -209,11 +213,9 @@ impl SessionGitDir {
         let shared = self.shared();
         let _held = lock(&shared.turn);
         let old = self.beside("old");
-        match std::fs::rename(&self.folder, &old) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(source) => Err(GitError::File { path: self.folder.clone(), source }),
-            Ok(()) => remove_tree(&old),
-        }
+        gone(std::fs::rename(&self.folder, &old))
+            .map_err(|source| GitError::File { path: self.folder.clone(), source })?;
+        remove_tree(&old)
     }
 
     /// Moves it aside, with all its content, and returns its new path.
@@ -248,12 +250,7 @@ impl SessionGitDir {
         let _held = lock(&shared.turn);
         self.sweep()?;
         let note = self.beside_as(BASE);
-        match std::fs::remove_file(&note) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(GitError::File { path: note, source: error })
-            }
-            _ => Ok(()),
-        }
+        gone(std::fs::remove_file(&note)).map_err(|source| GitError::File { path: note, source })
     }
 
     /// Removes what killed runs left half made or half removed.
@@ -404,14 +401,13 @@ impl SessionGitDir {
         seeing: bool,
         sparse: bool,
     ) -> InspectionRequest {
-        let inside = self.own.strip_prefix(&self.common).unwrap_or(Path::new(""));
         let private = Path::new(PRIVATE);
         InspectionRequest {
             worktree: self.project.worktree.clone(),
             index: self.own.join("index"),
             head,
             head_tree,
-            git_dir: seeing.then(|| (private.to_owned(), private.join(inside))),
+            git_dir: seeing.then(|| (private.to_owned(), private.join(self.inside()))),
             known: self.common.join(KNOWN),
             pack: self.common.join(PACK),
             sparse,

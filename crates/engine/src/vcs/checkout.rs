@@ -125,11 +125,9 @@ impl GitVcs {
         if self.sandboxed.is_none() {
             return with_work(&self.project, &self.index);
         }
-        let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         let mut arguments = vec!["diff-files", "--ignore-submodules=none"];
         arguments.extend(RAW);
-        let places = vec![Bind::readable(self.worktree()), Bind::readable(scratch.folder())];
-        let printed = self.run_on(scratch.git(&arguments), places)?;
+        let printed = self.read_worktree(&arguments)?;
         // A program in a sandbox ends what it prints with a line end.
         let printed = printed.strip_suffix(b"\n").unwrap_or(&printed);
         let changes = parse_changes("diff-files", printed)?;
@@ -142,11 +140,15 @@ impl GitVcs {
 
     /// What git says of the worktree and of the files in its submodules, for programs to read.
     pub(crate) fn status_with_submodules(&self) -> GitResult<Vec<u8>> {
+        let all = "--ignore-submodules=none";
+        self.read_worktree(&["status", "--porcelain=v2", "-z", "--no-renames", all])
+    }
+
+    /// Runs a git that reads the worktree, on a copy of the user's index.
+    fn read_worktree(&self, arguments: &[&str]) -> GitResult<Vec<u8>> {
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
-        let arguments =
-            ["status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=none"];
         let places = vec![Bind::readable(self.worktree()), Bind::readable(scratch.folder())];
-        self.run_on(scratch.git(&arguments), places)
+        self.run_on(scratch.git(arguments), places)
     }
 
     pub(super) fn included_contents(&self, patterns: &str) -> GitResult<Vec<(String, u64)>> {
@@ -173,7 +175,8 @@ enum Content {
     File { mode: u32, bytes: Vec<u8> },
 }
 
-/// Copies a file to its place in a folder, unless a link leads that place out of the folder.
+/// Copies a file with its permissions, or a link as a link, to its place in a folder, unless a link leads that place
+/// out of the folder.
 pub(crate) fn copy_inside(from: &Path, folder: &Path, path: &Path) -> io::Result<()> {
     let to = folder.join(path);
     let parent = to.parent().unwrap_or(folder);
@@ -183,14 +186,6 @@ pub(crate) fn copy_inside(from: &Path, folder: &Path, path: &Path) -> io::Result
     }
     if to.is_symlink() {
         std::fs::remove_file(&to)?;
-    }
-    copy(from, &to)
-}
-
-/// Copies a file with its permissions, or a link as a link.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    if let Some(folder) = to.parent() {
-        std::fs::create_dir_all(folder)?;
     }
     match std::fs::read_link(from) {
         Ok(target) => std::os::unix::fs::symlink(target, to),

@@ -79,16 +79,17 @@ impl GitVcs {
     fn without(&self, path: &str, id: &str, new: &HashMap<String, String>) -> GitResult<String> {
         let Some(parts) = self.commit_parts(id)? else { return Ok(id.to_owned()) };
         let parents = with_new(&parts.parents, new);
-        let found = self.entry_at(id, path)?;
+        let key: RepoPath = path.as_bytes().to_vec();
+        let found = self.entry_at(id, &key)?;
         let before = match parents.first() {
-            Some(parent) => self.entry_at(parent, path)?,
+            Some(parent) => self.entry_at(parent, &key)?,
             None => None,
         };
         // What a merge brings along from elsewhere belongs there.
         let merged = parts.parents.iter().skip(1);
         let mut brought = false;
         for parent in merged {
-            brought |= self.entry_at(parent, path)? == found;
+            brought |= self.entry_at(parent, &key)? == found;
         }
         let wrong = found != before && !brought;
         if !wrong && parents == parts.parents {
@@ -96,7 +97,6 @@ impl GitVcs {
         }
         let mut tree = parts.tree.clone();
         if wrong {
-            let key: RepoPath = path.as_bytes().to_vec();
             tree = self.with_entries(id, [(&key, before.as_ref())].into_iter())?;
             if let [parent] = &parents[..]
                 && self.tree_of(Some(parent))? == tree
@@ -105,17 +105,6 @@ impl GitVcs {
             }
         }
         self.like(&parts, &tree, &parents, None)
-    }
-
-    fn entry_at(&self, commit: &str, path: &str) -> GitResult<Option<Entry>> {
-        let asked = self.git(&["ls-tree", "-z", "--full-tree", commit, "--", path]);
-        let printed = asked.env("GIT_LITERAL_PATHSPECS", "1").run()?;
-        let text = String::from_utf8_lossy(&printed);
-        let words: Vec<&str> = text.split(['\t', ' ', '\0']).take(3).collect();
-        match words[..] {
-            [mode, _kind, id] => Ok(Some(Entry::new(mode, id))),
-            _ => Ok(None),
-        }
     }
 
     /// The index has the path as HEAD has it, and changes of the file are not looked at.
@@ -128,10 +117,10 @@ impl GitVcs {
             [tag, mode, id] => (tag == "S", Some(Entry::new(mode, id))),
             _ => (true, None),
         };
-        let committed = self.entry_at("HEAD", path)?;
+        let key: RepoPath = path.as_bytes().to_vec();
+        let committed = self.entry_at("HEAD", &key)?;
         if staged != committed {
             let head = self.git(&["rev-parse", "HEAD"]).line()?;
-            let key: RepoPath = path.as_bytes().to_vec();
             self.set_index(&head, [(&key, committed.as_ref())].into_iter())?;
         }
         if committed.is_some() && (staged != committed || !skipped) {

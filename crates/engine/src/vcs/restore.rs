@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs::Metadata;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ralph_core::TaskId;
 
@@ -93,13 +93,13 @@ impl GitVcs {
         for Change { path, from: committed, to: found } in ours {
             let personal = start.personal(&path, committed.as_ref());
             let wanted = personal.map_or_else(|| committed.clone(), |dirty| dirty.saved.clone());
-            let repository = [&found, &wanted].into_iter().flatten().any(Entry::is_repository);
-            if repository || found == wanted {
+            let change = Change { path, from: found, to: wanted };
+            if change.touches_repository() || change.from == change.to {
                 continue;
             }
             let index = personal.map_or_else(|| committed.clone(), |dirty| dirty.staged.clone());
-            staged.insert(path.clone(), (index, [committed, found.clone()]));
-            moves.push(Change { path, from: found, to: wanted });
+            staged.insert(change.path.clone(), (index, [committed, change.from.clone()]));
+            moves.push(change);
         }
         let moved = self.carry_out(moves)?;
         self.unstage(&head_tree, &moved, &staged)?;
@@ -146,14 +146,7 @@ impl GitVcs {
             let path = os_path(&work.path);
             match missing.get(&work.path) {
                 None => recovered.unchanged.push(path),
-                Some(change)
-                    if [&change.from, &change.to]
-                        .into_iter()
-                        .flatten()
-                        .any(Entry::is_repository) =>
-                {
-                    recovered.left.push(path);
-                }
+                Some(change) if change.touches_repository() => recovered.left.push(path),
                 Some(_) if uncommitted.contains_key(&work.path) => {
                     obstacles.push((path, Obstacle::Uncommitted));
                 }
@@ -298,18 +291,12 @@ impl GitVcs {
     }
 
     fn metadata(&self, path: &[u8]) -> GitResult<Option<Metadata>> {
-        metadata_of(&self.worktree().join(os_path(path)))
-    }
-}
-
-fn metadata_of(place: &Path) -> GitResult<Option<Metadata>> {
-    match std::fs::symlink_metadata(place) {
-        Ok(found) => Ok(Some(found)),
-        Err(error)
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            Ok(None)
+        use io::ErrorKind::{NotADirectory, NotFound};
+        let place = self.worktree().join(os_path(path));
+        match std::fs::symlink_metadata(&place) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
+            Err(source) => Err(GitError::File { path: place, source }),
         }
-        Err(source) => Err(GitError::File { path: place.to_owned(), source }),
     }
 }

@@ -149,6 +149,17 @@ impl GitVcs {
         scratch.write_tree()
     }
 
+    /// What a tree or a commit has at a path.
+    pub(super) fn entry_at(&self, tree: &str, path: &[u8]) -> GitResult<Option<Entry>> {
+        let asked = self.git(&["ls-tree", "-z", "--full-tree", tree, "--"]).arg(os_path(path));
+        let printed = asked.env("GIT_LITERAL_PATHSPECS", "1").run()?;
+        let text = String::from_utf8_lossy(&printed);
+        match text.split(['\t', ' ', '\0']).take(3).collect::<Vec<_>>()[..] {
+            [mode, _kind, id] => Ok(Some(Entry::new(mode, id))),
+            _ => Ok(None),
+        }
+    }
+
     /// Merges two commits: the tree, and the files that conflict in it, if any do.
     pub(super) fn merge_trees(
         &self,
@@ -243,12 +254,9 @@ impl Trees for GitVcs {
     }
 
     fn file(&self, tree: &str, path: &str) -> GitResult<Option<Vec<u8>>> {
-        let asked = self.git(&["ls-tree", "-z", tree, "--"]).arg(os_path(&unspelled(path)));
-        let listed = asked.run()?;
-        let about = listed.split(|byte| *byte == b'\t').next().unwrap_or_default();
-        match std::str::from_utf8(about).unwrap_or_default().split(' ').collect::<Vec<_>>()[..] {
-            [_, "blob", id] => Ok(Some(self.git(&["cat-file", "blob", id]).run()?)),
-            _ => Ok(None),
+        match self.entry_at(tree, &unspelled(path))?.as_ref().and_then(Entry::as_blob) {
+            Some(id) => self.git(&["cat-file", "blob", id]).run().map(Some),
+            None => Ok(None),
         }
     }
 

@@ -22,6 +22,9 @@ pub enum Replayed {
     },
 }
 
+/// Files that conflict, and the places in them, as git marks them.
+pub type Conflict = (Vec<String>, String);
+
 #[derive(Debug)]
 pub struct Trunk {
     vcs: GitVcs,
@@ -124,7 +127,7 @@ impl Trunk {
         } else {
             match self.merged(from, head, &there)? {
                 Ok(tree) => tree,
-                Err(conflict) => return Ok(conflict),
+                Err((files, text)) => return Ok(Replayed::Conflict { files, text }),
             }
         };
         if tree == there {
@@ -150,14 +153,14 @@ impl Trunk {
     }
 
     /// What a commit does to the tree before it, done to the tree `there`.
-    fn merged(&self, from: &str, commit: &str, there: &str) -> GitResult<Result<String, Replayed>> {
+    fn merged(&self, from: &str, commit: &str, there: &str) -> GitResult<Result<String, Conflict>> {
         // For git, what both sides come from is what both commits come from.
         let ours = self.vcs.commit_tree(there, Some(from), "there\n", Author::Ralph)?;
         Ok(match self.vcs.merge_trees(&ours, commit)? {
             (tree, None) => Ok(tree),
             (tree, Some(files)) => {
                 let text = self.vcs.patch(there, &tree, CONFLICT_TEXT)?;
-                Err(Replayed::Conflict { files, text })
+                Err((files, text))
             }
         })
     }
@@ -179,21 +182,13 @@ impl Trunk {
 
     /// The files in which a tree that came from `from` conflicts with what has landed by `tip`, and the places
     /// as git marks them. No ref and no file changes.
-    pub fn conflicts(
-        &self,
-        from: &str,
-        tree: &str,
-        tip: &str,
-    ) -> GitResult<Option<(Vec<String>, String)>> {
+    pub fn conflicts(&self, from: &str, tree: &str, tip: &str) -> GitResult<Option<Conflict>> {
         let (before, there) = (self.tree(from)?, self.tree(tip)?);
         if before == there || before == tree {
             return Ok(None);
         }
         let work = self.vcs.commit_tree(tree, Some(from), "work\n", Author::Ralph)?;
-        Ok(match self.merged(from, &work, &there)? {
-            Err(Replayed::Conflict { files, text }) => Some((files, text)),
-            Err(Replayed::Clean { .. }) | Ok(_) => None,
-        })
+        Ok(self.merged(from, &work, &there)?.err())
     }
 
     /// Moves the branch, and the user's files with it. `HeadMoved` when it is not where it was, or when a

@@ -9,11 +9,9 @@ use std::path::{Path, PathBuf};
 
 use super::admin_folder::Admin;
 use super::prepare::Worktrees;
-use crate::git::entries::os_path;
-use crate::git::folders::named_admin;
 use crate::git::position::object_id;
 use crate::git::spelling::spelled;
-use crate::git::submodules::is_dirty_by_index;
+use crate::git::submodules::{Submodule, is_dirty_by_index, listed};
 use crate::git::{GitError, GitResult};
 use crate::project::Project;
 use crate::untrusted::{LARGE, SMALL, read_own};
@@ -64,22 +62,17 @@ impl Worktrees {
         modules: &Path,
         deep: u32,
     ) -> GitResult<Option<String>> {
-        let listed = self.git(&["ls-files", "--stage", "-z"]).env("GIT_INDEX_FILE", index).run()?;
-        let is_link = |line: &&[u8]| line.starts_with(b"160000 ");
-        for line in listed.split(|byte| *byte == 0).filter(is_link) {
-            let Some(path) = line.splitn(2, |byte| *byte == b'\t').nth(1) else { continue };
-            let place = worktree.join(os_path(path));
-            // Not checked out, or a repository of another kind, which does not go with the worktree.
-            let Some(own) = named_admin(&place).filter(|own| own.starts_with(modules)) else {
+        for Submodule { name, place, own, .. } in listed(&self.project, worktree, index)? {
+            // A repository of another kind does not go with the worktree.
+            if !own.starts_with(modules) {
                 continue;
-            };
-            let index = own.join("index");
-            if deep == 0 || is_dirty_by_index(&self.project, &place, &own)? {
-                return Ok(Some(spelled(path)));
             }
-            let inner = self.dirty_by_index(&place, &index, &own, deep - 1)?;
+            if deep == 0 || is_dirty_by_index(&self.project, &place, &own)? {
+                return Ok(Some(name));
+            }
+            let inner = self.dirty_by_index(&place, &own.join("index"), &own, deep - 1)?;
             if let Some(inner) = inner {
-                return Ok(Some(format!("{}/{inner}", spelled(path))));
+                return Ok(Some(format!("{name}/{inner}")));
             }
         }
         Ok(None)

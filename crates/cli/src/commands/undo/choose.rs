@@ -10,7 +10,7 @@ use ralph_core::task::{Status, Task};
 use ralph_core::view::CommitView;
 use ralph_core::view::history::{FinishedTask, LandedIteration};
 use ralph_core::{TaskId, Timestamp};
-use ralph_engine::ports::{Trees};
+use ralph_engine::ports::Trees;
 use ralph_engine::project::Project;
 use ralph_engine::vcs::GitVcs;
 
