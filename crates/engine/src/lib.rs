@@ -27,6 +27,7 @@
 //! | [`sandbox`] | the sandbox for everything that others wrote |
 //! | [`git`] | git as a program: one constructor, settings, what it prints |
 //! | [`session_git`] | the git directory of a sandboxed session, and reading it |
+//! | [`undo`] | reverts commits by new commits |
 //! | [`vcs`] | the trees, commits and branches of one worktree |
 //! | [`worktrees`] | a worktree per branch: created, repaired, removed |
 //! | [`crash`] | points at which tests kill the process |
@@ -71,6 +72,7 @@ pub mod socket;
 pub mod store;
 mod sync;
 pub mod trust;
+pub mod undo;
 pub mod untrusted;
 pub mod vcs;
 pub mod worktrees;

@@ -6,10 +6,10 @@ use clap::Args;
 use ralph_core::digest::sha256;
 use ralph_core::text::printable_line;
 use ralph_core::trust::{AGENTS, Approval, FOUND, Ledger, TrustState, Version};
+use ralph_engine::git::text_patch;
 use ralph_engine::project::Project;
 use ralph_engine::trust::{clone_source, version};
 use ralph_engine::untrusted;
-use ralph_engine::vcs::text_patch;
 use ralph_ui::style::{Meaning, TextStyle};
 
 use crate::error::{CliError, Done, Result};

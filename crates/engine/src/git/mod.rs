@@ -17,6 +17,7 @@
 //! | `spelling` | paths as text, without loss |
 //! | `signing` | whether commits can be signed |
 //! | `submodules` | finds work in submodules without running what they name |
+//! | `text_patch` | the difference between two texts |
 //! | `version` | the installed git version, and the oldest supported one |
 
 pub mod base;
@@ -32,6 +33,7 @@ pub(crate) mod scratch;
 mod signing;
 pub(crate) mod spelling;
 pub(crate) mod submodules;
+mod text_patch;
 mod version;
 
 pub(crate) use command::{ELSEWHERE, settle_inside};
@@ -40,6 +42,7 @@ pub use commits::commit_of;
 pub(crate) use commits::{delete_refs, is_ancestor, refs_in};
 pub use folders::remove_tree;
 pub use signing::{Signing, signing};
+pub use text_patch::text_patch;
 pub use version::{FLOOR, check_version, version};
 
 /// Everything that reads what git prints, for the fuzzers.

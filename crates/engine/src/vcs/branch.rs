@@ -24,7 +24,7 @@ const NOTE: &str = "ralph-landing.json";
 /// What the worktree has of a commit that a branch moves to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Files {
+pub(crate) enum Files {
     /// Its files are there: the work was done in this worktree.
     There,
     /// They are written with the move: the work comes from another worktree.
@@ -32,7 +32,7 @@ pub(super) enum Files {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Advanced {
+pub(crate) enum Advanced {
     There,
     /// It was not where it was expected, or moved meanwhile.
     Moved {
@@ -46,7 +46,7 @@ pub(super) enum Advanced {
 
 impl Advanced {
     /// The same as a result, where files in the way mean that another process is working there.
-    pub(super) fn or_moved(self, expected: Option<&str>) -> GitResult<()> {
+    pub(crate) fn or_moved(self, expected: Option<&str>) -> GitResult<()> {
         let expected = expected.map(str::to_owned);
         match self {
             Self::There => Ok(()),
@@ -74,7 +74,7 @@ struct Note {
 
 impl GitVcs {
     /// Moves the branch that is checked out from `expected` to `to`.
-    pub(super) fn advance(
+    pub(crate) fn advance(
         &self,
         expected: Option<&str>,
         to: &str,
@@ -130,10 +130,7 @@ impl GitVcs {
         let Err(error) = self.git(&["read-tree", "-m", "-u", &from, to]).run() else {
             return Ok(None);
         };
-        let files = match id {
-            Some(id) => self.files_in_the_way(id, to)?,
-            None => vec![],
-        };
+        let files = id.map_or(Ok(vec![]), |id| self.files_in_the_way(id, to))?;
         match files.is_empty() {
             true => Err(error),
             false => Ok(Some(Advanced::InTheWay { files })),
@@ -141,7 +138,7 @@ impl GitVcs {
     }
 
     /// The files that would change between these commits, and that the user has changed or put there.
-    pub(super) fn files_in_the_way(&self, from: &str, to: &str) -> GitResult<Vec<String>> {
+    pub(crate) fn files_in_the_way(&self, from: &str, to: &str) -> GitResult<Vec<String>> {
         let changes = self.diff(from, to)?;
         let dirty = self.dirty_beyond(from)?;
         let stands = |change: &&Change| {
@@ -155,7 +152,7 @@ impl GitVcs {
     }
 
     /// How the user's files differ from a commit or a tree, apart from new ones.
-    pub(super) fn dirty_beyond(&self, tree: &str) -> GitResult<Vec<Change>> {
+    pub(crate) fn dirty_beyond(&self, tree: &str) -> GitResult<Vec<Change>> {
         // What is not as the index has it may only have been touched.
         let _ = self.git(&["update-index", "-q", "--refresh"]).run();
         // To look for changes inside a submodule, git would run what that repository says.
@@ -166,7 +163,7 @@ impl GitVcs {
     }
 
     /// Finishes or reverts a move that a killed run had started.
-    pub(super) fn finish_advance(&self) -> GitResult<()> {
+    pub(crate) fn finish_advance(&self) -> GitResult<()> {
         let path = self.own_file(NOTE)?;
         let _ = sweep_halves(&path);
         let Ok(text) = read_own(&path, LARGE) else { return Ok(()) };

@@ -13,35 +13,18 @@ use super::sandboxed::WorktreeSandbox;
 use super::start::Start;
 use crate::git::GitResult;
 use crate::git::entries::{Change, folders_above};
-use crate::git::scratch::{Scratch, Survey};
+use crate::git::scratch::Scratch;
 use crate::git::spelling::spelled;
 use crate::ports::{Candidate, RunBase, SessionCommits};
 
 impl GitVcs {
-    pub(super) fn write_candidate(&self, base: &RunBase) -> GitResult<Candidate> {
-        self.catch_up();
-        if let Some(sandboxed) = &self.sandboxed {
-            return self.seen_candidate(sandboxed, base);
-        }
-        let head = self.position()?.head;
-        let head_tree = self.tree_of(head.as_deref())?;
-        let Some(scratch) = self.worktree_as_index(head.as_deref())? else {
-            let tree = head_tree.clone();
-            return Ok(Candidate { tree, head, head_tree, leftovers: false, taken: None });
-        };
-        if self.leaves_out(base) {
-            let changes = scratch.changes_from(&head_tree)?;
-            let kept = self.left_out(base, &changes)?;
-            scratch.set(&head_tree, kept.iter().map(|c| (&c.path, c.from.as_ref())))?;
-        }
-        let tree = scratch.write_tree()?;
-        let leftovers = tree != head_tree;
-        Ok(Candidate { tree, head, head_tree, leftovers, taken: None })
-    }
-
-    /// The same by a look from inside a sandbox. What sessions committed is below the work, and `head` is what
-    /// the user has all the same.
-    fn seen_candidate(&self, sandboxed: &WorktreeSandbox, base: &RunBase) -> GitResult<Candidate> {
+    /// The candidate by a look from inside a sandbox. What sessions committed is below the work, and `head` is
+    /// what the user has all the same.
+    pub(super) fn seen_candidate(
+        &self,
+        sandboxed: &WorktreeSandbox,
+        base: &RunBase,
+    ) -> GitResult<Candidate> {
         self.import_commits()?;
         let at = self.position()?;
         let head_tree = self.tree_of(at.head.as_deref())?;
@@ -52,22 +35,24 @@ impl GitVcs {
             let below = self.tree_of(taken.as_deref().or(head.as_deref()))?;
             let changes = self.diff(&below, &tree)?;
             let kept = self.left_out(base, &changes)?;
-            if !kept.is_empty() {
-                tree = self.with_entries(&tree, kept.iter().map(|c| (&c.path, c.from.as_ref())))?;
-            }
+            tree = self.with_entries(&tree, kept.iter().map(|c| (&c.path, c.from.as_ref())))?;
         }
         let leftovers = tree != head_tree;
         Ok(Candidate { tree, head, head_tree, leftovers, taken })
     }
 
     /// Whether something in the worktree may not be part of the work.
-    fn leaves_out(&self, base: &RunBase) -> bool {
+    pub(super) fn leaves_out(&self, base: &RunBase) -> bool {
         self.adds_all.is_some() || base.start.is_some()
     }
 
     /// The differences between HEAD and the worktree that are not part of the work: what the user had before
     /// and no session touched, or, where everything is added, new files that look like secrets.
-    fn left_out<'a>(&self, base: &RunBase, changes: &'a [Change]) -> GitResult<Vec<&'a Change>> {
+    pub(super) fn left_out<'a>(
+        &self,
+        base: &RunBase,
+        changes: &'a [Change],
+    ) -> GitResult<Vec<&'a Change>> {
         let Some(more) = &self.adds_all else {
             return Ok(untouched(self.start_of(base)?.as_ref(), changes));
         };
@@ -98,26 +83,14 @@ impl GitVcs {
     }
 
     /// An index of our own that holds the commit overlaid by the worktree; `None` where nothing differs.
-    fn worktree_as_index(&self, head: Option<&str>) -> GitResult<Option<Scratch<'_>>> {
+    pub(super) fn worktree_as_index(&self, head: Option<&str>) -> GitResult<Option<Scratch<'_>>> {
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
         let survey = scratch.survey(head)?;
         if !survey.changed {
             return Ok(None);
         }
-        self.overlay(&scratch, head, survey)?;
+        scratch.overlay(head, survey)?.into_iter().for_each(|left_out| self.warn(left_out));
         Ok(Some(scratch))
-    }
-
-    pub(super) fn overlay(
-        &self,
-        scratch: &Scratch<'_>,
-        head: Option<&str>,
-        survey: Survey,
-    ) -> GitResult<()> {
-        for left_out in scratch.overlay(head, survey)? {
-            self.warn(left_out);
-        }
-        Ok(())
     }
 }
 

@@ -1,16 +1,13 @@
-//! Commits the work of a session: the branch moves only from where the candidate found it, and only the committed
-//! paths change in the user's index.
+//! What a commit of ralph's changes beside the branch: only the committed paths change in the user's index.
 
 use std::collections::HashMap;
 
-use super::branch::Files;
 use super::in_place::GitVcs;
-use super::trees::Author;
 use crate::git::entries::{Change, Entry, RepoPath, index_info};
 use crate::git::position::Position;
 use crate::git::scratch::Scratch;
 use crate::git::{GitError, GitResult};
-use crate::ports::{Candidate, RunBase, SessionCommits};
+use crate::ports::RunBase;
 use crate::sync::lock;
 
 /// Committed paths that are still missing in the user's index, because another git held it.
@@ -21,44 +18,6 @@ pub(super) struct Unrefreshed {
 }
 
 impl GitVcs {
-    pub(super) fn commit_leftovers(
-        &self,
-        base: &RunBase,
-        candidate: &Candidate,
-        subject: &str,
-        body: &str,
-    ) -> GitResult<Option<String>> {
-        let at = self.on_branch(base)?;
-        if !candidate.leftovers && candidate.taken.is_none() {
-            return Ok(None);
-        }
-        if at.head != candidate.head {
-            return Err(GitError::HeadMoved { expected: candidate.head.clone(), found: at.head });
-        }
-        let below = candidate.taken.as_deref().or(candidate.head.as_deref());
-        if candidate.taken.is_some() && self.tree_of(below)? == candidate.tree {
-            // All of it is committed, and by the session.
-            return self.land(base, candidate).map(|_| None);
-        }
-        let hooks = self.hooks_folder()?;
-        let mut message = message(subject, body);
-        if let Some(folder) = &hooks {
-            self.pre_commit(folder, base, candidate)?;
-            message = self.message_by_hooks(folder, message)?;
-        }
-        let id = self.commit_tree(&candidate.tree, below, &message, Author::User)?;
-        let logged = format!("ralph: {}", message.lines().next().unwrap_or_default());
-        self.remember_tree(&id, &candidate.tree);
-        let expected = candidate.head.as_deref();
-        self.advance(expected, &id, Files::There, &logged)?.or_moved(expected)?;
-        // Before the last hook: it is to find the commit.
-        self.discard_finished();
-        if let Some(folder) = &hooks {
-            self.post_commit(folder);
-        }
-        Ok(Some(id))
-    }
-
     /// Updates the user's index with a commit, now or as soon as it is unlocked.
     pub(super) fn bring_into_index(&self, missed: Unrefreshed) {
         let brought = self.refresh_index(&missed.commit, &missed.changes);
@@ -133,7 +92,7 @@ impl GitVcs {
 }
 
 /// A commit message: a line, and below it the reasons.
-fn message(subject: &str, body: &str) -> String {
+pub(super) fn message(subject: &str, body: &str) -> String {
     let text = match body.trim() {
         "" => format!("{}\n", subject.trim()),
         body => format!("{}\n\n{body}\n", subject.trim()),

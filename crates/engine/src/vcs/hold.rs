@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout};
 
 use super::in_place::GitVcs;
 use crate::git::{Git, GitError, GitResult};
+use crate::ports::Vcs;
 use crate::sync::lock;
 
 /// How often ralph retries a branch that another git has locked.
@@ -86,7 +87,7 @@ impl GitVcs {
     /// Keeps the branch that is checked out from moving, until it moves by [`GitVcs::advance`] or is
     /// released. `false` when it is not at `from` any more.
     pub(super) fn hold_branch(&self, from: &str, to: Option<&str>) -> GitResult<bool> {
-        self.release_branch();
+        self.release();
         if self.project.git_dir.join("reftable").is_dir() {
             // There is one lock for all refs, and ralph's own would have to wait as well.
             return Err(failed("this repository keeps its refs in a reftable"));
@@ -107,11 +108,6 @@ impl GitVcs {
             }
         }
         Err(refused)
-    }
-
-    pub(super) fn release_branch(&self) {
-        let held = lock(&self.held).take();
-        drop(held);
     }
 
     /// Moves a ref from where it is expected, under the hold on it where there is one.

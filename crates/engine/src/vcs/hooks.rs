@@ -16,7 +16,7 @@ use crate::git::listed::listing;
 use crate::git::scratch::Scratch;
 use crate::git::{ELSEWHERE, Git, GitError, GitResult};
 use crate::host::may_run;
-use crate::ports::{Bind, Candidate, HookSandbox, RunBase, SessionCommits};
+use crate::ports::{Bind, Candidate, HookSandbox, RunBase, SessionCommits, Vcs};
 use crate::probe::{self, Ended};
 use crate::process::CommandSpec;
 use crate::session_git::sandbox::is_no;
@@ -104,22 +104,19 @@ impl GitVcs {
         let places = vec![Bind::readable(self.worktree()), Bind::writable(scratch.folder())];
         let _ = self.run_on(scratch.git(&["update-index", "-q", "--refresh"]), places);
         let ran = self.run_hook(hooks, &hook, &[], Some(&scratch.path()), scratch.folder());
-        let refused = match ran {
+        let error = match ran {
             Ok(()) if self.is_still(&scratch, &candidate.tree)? => {
                 hooks.changes.store(0, Ordering::Relaxed);
                 return Ok(());
             }
-            Ok(()) => GitError::Hook {
-                hook: "pre-commit".to_owned(),
-                message: "it changes the files to commit every time".to_owned(),
-            },
-            Err(error) if self.write_candidate(base)?.tree == candidate.tree => return Err(error),
+            Ok(()) => refused("pre-commit", "it changes the files to commit every time".to_owned()),
+            Err(error) if self.candidate(base)?.tree == candidate.tree => return Err(error),
             Err(error) => error,
         };
         // Once the limit is reached it stays reached: a retry must not reset the count.
         match hooks.changes.fetch_add(1, Ordering::Relaxed) < MAX_CHANGES {
             true => Err(GitError::HookChanged { hook: "pre-commit".to_owned() }),
-            false => Err(refused),
+            false => Err(error),
         }
     }
 
@@ -160,10 +157,9 @@ impl GitVcs {
         let left = read_own(&path, MOST_WORDS).map_err(file_error)?;
         let left = self.git(&["stripspace"]).input(&left).run()?;
         match String::from_utf8_lossy(&left).into_owned() {
-            text if text.trim().is_empty() => Err(GitError::Hook {
-                hook: "commit-msg".to_owned(),
-                message: "it left an empty message".to_owned(),
-            }),
+            text if text.trim().is_empty() => {
+                Err(refused("commit-msg", "it left an empty message".to_owned()))
+            }
             text => Ok(text.replace('\0', "")),
         }
     }
@@ -226,8 +222,7 @@ impl GitVcs {
         let output = ran.output.trim();
         let output = &output[output.ceil_char_boundary(output.len().saturating_sub(SHOWN))..];
         let message = if output.is_empty() { why } else { format!("{why}: {output}") };
-        let hook = hook.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Err(GitError::Hook { hook, message })
+        Err(refused(&hook.file_name().unwrap_or_default().to_string_lossy(), message))
     }
 
     /// A hook in a sandbox: the worktree is its to change, and git's own folder is that of the session.
@@ -258,6 +253,10 @@ impl GitVcs {
         }
         sandboxed.sandbox.jail.wrap(spec, &binds)
     }
+}
+
+fn refused(hook: &str, message: String) -> GitError {
+    GitError::Hook { hook: hook.to_owned(), message }
 }
 
 /// The hook, if git would run it.

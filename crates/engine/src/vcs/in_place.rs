@@ -11,17 +11,23 @@ use ralph_core::ids::RunId;
 use ralph_core::{TaskId, Timestamp};
 use serde::Serialize;
 
-use super::commit::Unrefreshed;
+use super::branch::Files;
+use super::checkout;
+use super::commit::{Unrefreshed, message};
 use super::hold::BranchHold;
 use super::hooks::Hooks;
 use super::sandboxed::WorktreeSandbox;
-use super::start::Start;
+use super::start::{Start, ref_of};
 use super::trees::Author;
+use super::workspace::Record;
 use crate::git::entries::Change;
 use crate::git::position::{Position, position};
+use crate::git::scratch;
 use crate::git::{Git, GitError, GitResult};
 use crate::kept::is_state;
-use crate::ports::{Candidate, Checkout, Ending, KeepSaves, RunBase, Saved, Vcs};
+use crate::ports::{
+    Candidate, Checkout, Ending, KeepSaves, RunBase, Saved, SessionCommits, Trees, Vcs,
+};
 use crate::project::{Project, write_privately};
 use crate::sync::lock;
 use crate::untrusted::settle_base;
@@ -122,7 +128,7 @@ impl GitVcs {
         &self.project.worktree
     }
 
-    pub(super) fn git<'a>(&self, arguments: &[&'a str]) -> Git<'a> {
+    pub(crate) fn git<'a>(&self, arguments: &[&'a str]) -> Git<'a> {
         Git::plumbing(self.worktree(), arguments)
     }
 
@@ -160,13 +166,73 @@ impl GitVcs {
 
 impl Vcs for GitVcs {
     fn begin(&self, run: &RunId, resumes: Option<(&RunId, Option<&str>)>) -> GitResult<RunBase> {
-        let base = self.begin_run(run, resumes)?;
-        settle_base(&self.project, base.head.as_deref().unwrap_or_default());
-        Ok(base)
+        self.project.exclude_state()?;
+        scratch::sweep(self.worktree());
+        checkout::sweep(self.worktree());
+        self.refuse_operation()?;
+        self.refuse_unmerged()?;
+        self.finish_advance()?;
+        let record = self.record()?;
+        self.begin_sandboxed(run, resumes.is_some() || record.owner.is_some())?;
+        let Position { branch, head } = self.position()?;
+        let head_tree = self.tree_of(head.as_deref())?;
+        let known = match resumes {
+            // A run of 0.1 left no record.
+            Some((before, _)) if record == Record::default() => {
+                Some(self.commit_parts(&ref_of(before))?.map(|commit| commit.id))
+            }
+            // A run was killed during a session.
+            _ if record.open => Some(self.with_later_edits(&record, head.as_deref())?),
+            _ => None,
+        };
+        let start = match known {
+            None => self.save_start(&ref_of(run), head.as_deref(), &record, None)?,
+            Some(known) => {
+                if let Some(start) = &known {
+                    self.git(&["update-ref", &ref_of(run), start]).run()?;
+                }
+                known
+            }
+        };
+        let settled_tree = match (resumes.and_then(|(_, settled)| settled), &head) {
+            // Nothing that a session committed is on the branch before it is accepted: whatever came since
+            // is the user's.
+            _ if self.lands_when_accepted() => head_tree,
+            (Some(settled), Some(head)) if self.is_ancestor(settled, head)? => {
+                let tree = self.tree_of(Some(settled))?;
+                match &record.head {
+                    // No session was running: the user committed.
+                    Some(closed_at) if !record.open && closed_at != head => {
+                        self.carried(&tree, Some(closed_at), Some(head))?
+                    }
+                    _ => tree,
+                }
+            }
+            _ => head_tree,
+        };
+        settle_base(&self.project, head.as_deref().unwrap_or_default());
+        Ok(RunBase { head, branch, start, settled_tree, plan: None })
     }
 
     fn candidate(&self, base: &RunBase) -> GitResult<Candidate> {
-        self.write_candidate(base)
+        self.catch_up();
+        if let Some(sandboxed) = &self.sandboxed {
+            return self.seen_candidate(sandboxed, base);
+        }
+        let head = self.position()?.head;
+        let head_tree = self.tree_of(head.as_deref())?;
+        let Some(scratch) = self.worktree_as_index(head.as_deref())? else {
+            let tree = head_tree.clone();
+            return Ok(Candidate { tree, head, head_tree, leftovers: false, taken: None });
+        };
+        if self.leaves_out(base) {
+            let changes = scratch.changes_from(&head_tree)?;
+            let kept = self.left_out(base, &changes)?;
+            scratch.set(&head_tree, kept.iter().map(|c| (&c.path, c.from.as_ref())))?;
+        }
+        let tree = scratch.write_tree()?;
+        let leftovers = tree != head_tree;
+        Ok(Candidate { tree, head, head_tree, leftovers, taken: None })
     }
 
     fn commit(
@@ -176,7 +242,35 @@ impl Vcs for GitVcs {
         subject: &str,
         body: &str,
     ) -> GitResult<Option<String>> {
-        self.commit_leftovers(base, candidate, subject, body)
+        let at = self.on_branch(base)?;
+        if !candidate.leftovers && candidate.taken.is_none() {
+            return Ok(None);
+        }
+        if at.head != candidate.head {
+            return Err(GitError::HeadMoved { expected: candidate.head.clone(), found: at.head });
+        }
+        let below = candidate.taken.as_deref().or(candidate.head.as_deref());
+        if candidate.taken.is_some() && self.tree_of(below)? == candidate.tree {
+            // All of it is committed, and by the session.
+            return self.land(base, candidate).map(|_| None);
+        }
+        let hooks = self.hooks_folder()?;
+        let mut message = message(subject, body);
+        if let Some(folder) = &hooks {
+            self.pre_commit(folder, base, candidate)?;
+            message = self.message_by_hooks(folder, message)?;
+        }
+        let id = self.commit_tree(&candidate.tree, below, &message, Author::User)?;
+        let logged = format!("ralph: {}", message.lines().next().unwrap_or_default());
+        self.remember_tree(&id, &candidate.tree);
+        let expected = candidate.head.as_deref();
+        self.advance(expected, &id, Files::There, &logged)?.or_moved(expected)?;
+        // Before the last hook: it is to find the commit.
+        self.discard_finished();
+        if let Some(folder) = &hooks {
+            self.post_commit(folder);
+        }
+        Ok(Some(id))
     }
 
     fn head(&self) -> GitResult<Option<String>> {
@@ -195,7 +289,8 @@ impl Vcs for GitVcs {
     }
 
     fn release(&self) {
-        self.release_branch();
+        let held = lock(&self.held).take();
+        drop(held);
     }
 
     fn put_back(&self, base: &RunBase, candidate: &Candidate) -> GitResult<Vec<PathBuf>> {
@@ -214,8 +309,18 @@ impl Vcs for GitVcs {
         self.busy_submodules()
     }
 
+    /// Two calls of git where nothing is to be done.
     fn keep_out(&self, path: &str, branch: &str, began: &str) -> GitResult<Option<Saved>> {
-        self.keep_path_out(path, branch, began)
+        let at = self.position()?;
+        let Some(head) = at.head.filter(|_| at.branch.as_deref() == Some(branch)) else {
+            return Ok(None);
+        };
+        let saved = match self.touching(path, branch, began, &["-1"])?.is_empty() {
+            true => None,
+            false => self.rebuild(path, branch, began, &head)?,
+        };
+        self.hide(path)?;
+        Ok(saved)
     }
 
     fn remove_dead_locks(&self, since: Timestamp) -> GitResult<()> {

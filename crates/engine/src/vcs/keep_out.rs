@@ -14,27 +14,8 @@ use crate::git::entries::{Entry, RepoPath};
 use crate::ports::Saved;
 
 impl GitVcs {
-    /// Two calls of git where nothing is to be done.
-    pub(super) fn keep_path_out(
-        &self,
-        path: &str,
-        branch: &str,
-        began: &str,
-    ) -> GitResult<Option<Saved>> {
-        let at = self.position()?;
-        let Some(head) = at.head.filter(|_| at.branch.as_deref() == Some(branch)) else {
-            return Ok(None);
-        };
-        let saved = match self.touching(path, branch, began, &["-1"])?.is_empty() {
-            true => None,
-            false => self.rebuild(path, branch, began, &head)?,
-        };
-        self.hide(path)?;
-        Ok(saved)
-    }
-
     /// Commits of the branch alone since then. With a path, those that change it.
-    fn touching(
+    pub(super) fn touching(
         &self,
         path: &str,
         branch: &str,
@@ -50,7 +31,7 @@ impl GitVcs {
     }
 
     /// Recreates the commits without the path; the old ones are saved before the branch moves.
-    fn rebuild(
+    pub(super) fn rebuild(
         &self,
         path: &str,
         branch: &str,
@@ -81,10 +62,8 @@ impl GitVcs {
         let parents = with_new(&parts.parents, new);
         let key: RepoPath = path.as_bytes().to_vec();
         let found = self.entry_at(id, &key)?;
-        let before = match parents.first() {
-            Some(parent) => self.entry_at(parent, &key)?,
-            None => None,
-        };
+        let before = parents.first().map(|parent| self.entry_at(parent, &key)).transpose()?;
+        let before = before.flatten();
         // What a merge brings along from elsewhere belongs there.
         let merged = parts.parents.iter().skip(1);
         let mut brought = false;
@@ -108,7 +87,7 @@ impl GitVcs {
     }
 
     /// The index has the path as HEAD has it, and changes of the file are not looked at.
-    fn hide(&self, path: &str) -> GitResult<()> {
+    pub(super) fn hide(&self, path: &str) -> GitResult<()> {
         let asked = self.git(&["ls-files", "--stage", "-v", "-z", "--", path]);
         let printed = asked.env("GIT_LITERAL_PATHSPECS", "1").run()?;
         let text = String::from_utf8_lossy(&printed).into_owned();

@@ -17,7 +17,6 @@
 //! | [`restore`] | removes work from the worktree, and restores saved work |
 //! | `sandboxed`, `import` | reads the work of sandboxed sessions; issues their git directories, and imports their commits |
 //! | [`trunk`] | the branch that work from other worktrees lands on |
-//! | [`undo`] | reverts commits by new commits |
 //! | `like` | recreates commits with another tree or other parents |
 //! | `keep_out` | keeps a file out of all commits, whatever an agent commits |
 //! | `traces` | what a run leaves in a repository, and when it goes; how long saved work is kept |
@@ -42,16 +41,15 @@ mod start;
 mod traces;
 mod trees;
 pub mod trunk;
-pub mod undo;
 pub mod wip;
 mod workspace;
 
+pub(crate) use branch::{Advanced, Files};
 pub(crate) use checkout::{copy_inside, sweep as sweep_checkouts};
 pub use in_place::GitVcs;
 pub(crate) use sandboxed::forget_sandbox;
 pub use stamp::written_since_session;
 pub(crate) use trees::Author;
-pub use trees::text_patch;
 
 /// Reads a line as those of saved work, for the fuzzers.
 #[cfg(any(test, feature = "fuzzing"))]

@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use ralph_core::ids::RunId;
 
-use super::checkout;
 use super::in_place::GitVcs;
 use super::trees::Author;
 use super::workspace::Record;
 use crate::git::entries::{Entry, RepoPath};
-use crate::git::position::Position;
-use crate::git::scratch::{self, Scratch, Survey};
+use crate::git::scratch::{Scratch, Survey};
 use crate::git::{GitError, GitResult};
-use crate::ports::{RunBase, SessionCommits, Trees};
+use crate::ports::RunBase;
 use crate::sync::lock;
 
 /// The paths that were dirty before the run.
@@ -50,51 +48,6 @@ pub(super) fn ref_of(run: &RunId) -> String {
 }
 
 impl GitVcs {
-    pub(super) fn begin_run(
-        &self,
-        run: &RunId,
-        resumes: Option<(&RunId, Option<&str>)>,
-    ) -> GitResult<RunBase> {
-        self.project.exclude_state()?;
-        scratch::sweep(self.worktree());
-        checkout::sweep(self.worktree());
-        self.refuse_operation()?;
-        self.refuse_unmerged()?;
-        self.finish_advance()?;
-        let record = self.record()?;
-        self.begin_sandboxed(run, resumes.is_some() || record.owner.is_some())?;
-        let Position { branch, head } = self.position()?;
-        let head_tree = self.tree_of(head.as_deref())?;
-        let start = match resumes {
-            // A run of 0.1 left no record.
-            Some((before, _)) if record == Record::default() => {
-                let start = self.commit_parts(&ref_of(before))?.map(|commit| commit.id);
-                if let Some(start) = &start {
-                    self.git(&["update-ref", &ref_of(run), start]).run()?;
-                }
-                start
-            }
-            _ => self.start_of_run(run, head.as_deref())?,
-        };
-        let settled_tree = match (resumes.and_then(|(_, settled)| settled), &head) {
-            // Nothing that a session committed is on the branch before it is accepted: whatever came since
-            // is the user's.
-            _ if self.lands_when_accepted() => head_tree,
-            (Some(settled), Some(head)) if self.is_ancestor(settled, head)? => {
-                let tree = self.tree_of(Some(settled))?;
-                match &record.head {
-                    // No session was running: the user committed.
-                    Some(closed_at) if !record.open && closed_at != head => {
-                        self.carried(&tree, Some(closed_at), Some(head))?
-                    }
-                    _ => tree,
-                }
-            }
-            _ => head_tree,
-        };
-        Ok(RunBase { head, branch, start, settled_tree, plan: None })
-    }
-
     /// Saves the worktree under a ref, without what a task left in it by the record. As a second parent the
     /// index, the way a stash does; a branch without commits has no parent to begin with, and there the
     /// worktree alone is saved. `before` is an earlier save, which stays where nothing has changed.
@@ -103,7 +56,7 @@ impl GitVcs {
         name: &str,
         head: Option<&str>,
         record: &Record,
-        before: Option<&str>,
+        before: Option<&String>,
     ) -> GitResult<Option<String>> {
         let head_tree = self.tree_of(head)?;
         let scratch = Scratch::copy_of(self.worktree(), &self.index)?;
@@ -120,18 +73,17 @@ impl GitVcs {
             Some(sandboxed) => self.see(sandboxed)?.tree,
             None if !survey.changed => head_tree.clone(),
             None => {
-                self.overlay(&scratch, head, survey)?;
+                scratch.overlay(head, survey)?.into_iter().for_each(|left_out| self.warn(left_out));
                 scratch.write_tree()?
             }
         };
-        if tree != head_tree {
+        let has_saved = record.owner.as_ref().is_some_and(|owner| owner.save.is_some());
+        if tree != head_tree && has_saved {
             let own = self.leftovers(record)?;
-            if !own.is_empty() {
-                let changes = self.diff(&head_tree, &tree)?;
-                let theirs =
-                    changes.iter().filter_map(|change| Some((&change.path, own.below(change)?)));
-                tree = self.with_entries(&tree, theirs)?;
-            }
+            let changes = self.diff(&head_tree, &tree)?;
+            let theirs =
+                changes.iter().filter_map(|change| Some((&change.path, own.below(change)?)));
+            tree = self.with_entries(&tree, theirs)?;
         }
         if tree == head_tree && staged.is_none() {
             return Ok(None);
@@ -157,19 +109,15 @@ impl GitVcs {
     /// The earlier save, where it says the same.
     fn same_start(
         &self,
-        before: Option<&str>,
+        before: Option<&String>,
         tree: &str,
         head: Option<&str>,
         staged: Option<&str>,
     ) -> GitResult<Option<String>> {
-        let Some(before) = before else { return Ok(None) };
-        let Some(commit) = self.commit_parts(before)?.filter(|commit| commit.tree == tree) else {
+        let Some(commit) = self.recorded(before)?.filter(|commit| commit.tree == tree) else {
             return Ok(None);
         };
-        let index = match commit.parents.get(1) {
-            Some(index) => Some(self.tree_of(Some(index))?),
-            None => None,
-        };
+        let index = commit.parents.get(1).map(|index| self.tree_of(Some(index))).transpose()?;
         let same = commit.parents.first().map(String::as_str) == head && index.as_deref() == staged;
         Ok(same.then_some(commit.id))
     }

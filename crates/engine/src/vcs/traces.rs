@@ -72,7 +72,6 @@ impl Needed {
 }
 
 impl GitVcs {
-    /// Removes what no worktree needs any more, and saved work beyond the limits. Returns how many saves went.
     pub(super) fn tidy_up(
         &self,
         keep: &KeepSaves,

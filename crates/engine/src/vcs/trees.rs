@@ -13,7 +13,7 @@ use crate::git::entries::{
 use crate::git::position::object_id;
 use crate::git::scratch::Scratch;
 use crate::git::spelling::{spelled, unspelled};
-use crate::git::{Git, GitError, GitResult, is_ancestor};
+use crate::git::{GitError, GitResult, is_ancestor};
 use crate::ports::{Forbidden, Trees};
 use crate::sync::lock;
 
@@ -65,12 +65,12 @@ impl GitVcs {
         Ok(tree)
     }
 
-    pub(super) fn remember_tree(&self, commit: &str, tree: &str) {
+    pub(crate) fn remember_tree(&self, commit: &str, tree: &str) {
         lock(&self.trees).insert(commit.to_owned(), tree.to_owned());
     }
 
     /// The tree that a commit is compared with: that of its first parent.
-    pub(super) fn tree_before(&self, commit: &CommitParts) -> GitResult<String> {
+    pub(crate) fn tree_before(&self, commit: &CommitParts) -> GitResult<String> {
         self.tree_of(commit.parents.first().map(String::as_str))
     }
 
@@ -89,11 +89,11 @@ impl GitVcs {
     }
 
     /// The same of a commit that must be there.
-    pub(super) fn known_commit(&self, name: &str) -> GitResult<CommitParts> {
+    pub(crate) fn known_commit(&self, name: &str) -> GitResult<CommitParts> {
         self.commit_parts(name)?.ok_or_else(|| odd("cat-file", name))
     }
 
-    pub(super) fn is_ancestor(&self, older: &str, newer: &str) -> GitResult<bool> {
+    pub(crate) fn is_ancestor(&self, older: &str, newer: &str) -> GitResult<bool> {
         is_ancestor(self.worktree(), older, newer)
     }
 
@@ -137,12 +137,15 @@ impl GitVcs {
         }
     }
 
-    /// A tree like another, but for these paths.
-    pub(super) fn with_entries<'e>(
+    /// A tree like another, but for these paths; the same one where there are none.
+    pub(crate) fn with_entries<'e>(
         &self,
         tree: &str,
         wanted: impl Iterator<Item = (&'e RepoPath, Option<&'e Entry>)> + Clone,
     ) -> GitResult<String> {
+        if wanted.clone().next().is_none() {
+            return Ok(tree.to_owned());
+        }
         let scratch = Scratch::empty(self.worktree())?;
         scratch.git(&["read-tree", tree]).run()?;
         scratch.set(tree, wanted)?;
@@ -161,7 +164,7 @@ impl GitVcs {
     }
 
     /// Merges two commits: the tree, and the files that conflict in it, if any do.
-    pub(super) fn merge_trees(
+    pub(crate) fn merge_trees(
         &self,
         ours: &str,
         theirs: &str,
@@ -376,32 +379,4 @@ fn next_object(printed: &[u8]) -> Option<(&str, &[u8], &[u8])> {
 
 fn odd(verb: &str, answer: &str) -> GitError {
     GitError::Odd { verb: verb.to_owned(), answer: answer.to_owned() }
-}
-
-/// How two texts differ, as a patch without its header. No file of a repository is read, and no program of one started.
-pub fn text_patch(before: &str, after: &str) -> GitResult<String> {
-    let folder = tempfile::tempdir().map_err(GitError::NotStarted)?;
-    for (name, text) in [("before", before), ("after", after)] {
-        let path = folder.path().join(name);
-        std::fs::write(&path, text).map_err(|source| GitError::File { path, source })?;
-    }
-    let mut arguments = vec!["diff", "--no-index", "--no-color", "--no-ext-diff"];
-    arguments.extend(["--no-textconv", "--text", "--", "before", "after"]);
-    let (_, printed) = Git::plumbing(folder.path(), &arguments).yes_or_no()?;
-    let text = String::from_utf8_lossy(&printed);
-    let start = text.find("\n@@").map_or(text.len(), |at| at + 1);
-    Ok(text[start..].to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_patch_of_texts_has_their_lines_and_no_header() {
-        let patch = text_patch("a\nb\nc\n", "a\nx\nc\n").unwrap();
-        assert_eq!(patch, "@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n");
-        assert_eq!(text_patch("same\n", "same\n").unwrap(), "");
-        assert!(text_patch("", "new\n").unwrap().contains("+new"));
-    }
 }

@@ -7,7 +7,7 @@ use super::in_place::GitVcs;
 use super::trees::Author;
 use crate::git::scratch::Scratch;
 use crate::git::{GitError, GitResult};
-use crate::ports::{Bind, Trees};
+use crate::ports::{Bind, Trees, Vcs};
 use crate::project::Project;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,7 +177,7 @@ impl Trunk {
     }
 
     pub fn release(&self) {
-        self.vcs.release_branch();
+        self.vcs.release();
     }
 
     /// The files in which a tree that came from `from` conflicts with what has landed by `tip`, and the places

@@ -14,7 +14,7 @@ use super::trees::Author;
 use crate::clock;
 use crate::git::GitResult;
 use crate::git::entries::os_path;
-use crate::ports::{Saved, SessionCommits};
+use crate::ports::{Saved, SessionCommits, Vcs};
 use crate::project::Project;
 
 const WIP: &str = "refs/ralph/wip/";
@@ -75,7 +75,7 @@ impl GitVcs {
     /// The tree of the commit that is checked out, and the tree of everything in the worktree: their difference is
     /// the uncommitted work.
     pub fn uncommitted(&self) -> GitResult<(String, String)> {
-        let candidate = self.write_candidate(&self.here()?)?;
+        let candidate = self.candidate(&self.here()?)?;
         Ok((candidate.head_tree, candidate.tree))
     }
 
@@ -84,7 +84,7 @@ impl GitVcs {
     pub fn save_since(&self, from: &str, task: &TaskId, attempt: u32) -> GitResult<Option<Saved>> {
         self.import_commits()?;
         let Some(from) = self.commit_parts(from)? else { return Ok(None) };
-        let candidate = self.write_candidate(&self.here()?)?;
+        let candidate = self.candidate(&self.here()?)?;
         if candidate.tree == from.tree {
             return Ok(None);
         }

@@ -17,7 +17,7 @@ use super::candidate::untouched;
 use super::in_place::GitVcs;
 use super::restore::RecoverError;
 use super::stamp::{changed_at, last_lived, stamp};
-use super::start::{Start, ref_of};
+use super::start::Start;
 use super::traces::SESSIONS;
 use super::trees::CommitParts;
 use crate::git::entries::{Change, Entry, RepoPath};
@@ -79,10 +79,6 @@ pub(super) struct Leftovers {
 }
 
 impl Leftovers {
-    pub(super) fn is_empty(&self) -> bool {
-        self.work.is_empty()
-    }
-
     /// What the user has at a path that is as the task left it: what they had before, or what is committed.
     /// `None` for a path that is not the task's, or that changed since.
     pub(super) fn below<'a>(&'a self, change: &'a Change) -> Option<Option<&'a Entry>> {
@@ -100,12 +96,8 @@ impl GitVcs {
         Ok(Record::of(&self.project.own_git_dir()?))
     }
 
-    fn write_record(&self, record: &Record) -> GitResult<()> {
-        self.write_own_file(RECORD, record)
-    }
-
     /// Ralph does not work in a tree that git is in the middle of changing: conflict markers would be work.
-    pub(super) fn refuse_operation(&self) -> GitResult<()> {
+    pub(crate) fn refuse_operation(&self) -> GitResult<()> {
         match operation(&self.project.own_git_dir()?) {
             Some(operation) => Err(GitError::InProgress { operation }),
             None => Ok(()),
@@ -113,7 +105,7 @@ impl GitVcs {
     }
 
     /// The same for an index with conflicts that no operation is left to finish.
-    pub(super) fn refuse_unmerged(&self) -> GitResult<()> {
+    pub(crate) fn refuse_unmerged(&self) -> GitResult<()> {
         let listed = self.git(&["ls-files", "--unmerged", "-z"]).run()?;
         let first = listed.split(|byte| *byte == 0).find_map(|line| {
             let path = line.split(|byte| *byte == b'\t').nth(1)?;
@@ -195,7 +187,7 @@ impl GitVcs {
     }
 
     /// A commit that a record names, while it is there.
-    fn recorded(&self, commit: Option<&String>) -> GitResult<Option<CommitParts>> {
+    pub(super) fn recorded(&self, commit: Option<&String>) -> GitResult<Option<CommitParts>> {
         commit.map_or(Ok(None), |commit| self.commit_parts(commit))
     }
 
@@ -209,26 +201,12 @@ impl GitVcs {
         Ok(Leftovers { work, before: self.start_of(&before)? })
     }
 
-    /// What a run that begins finds: the user's work, apart from what the last session of another run left.
-    /// A run that was killed during a session left its record open.
-    pub(super) fn start_of_run(
+    /// What the user had before a session that was killed, with what they changed after it.
+    pub(super) fn with_later_edits(
         &self,
-        run: &RunId,
+        record: &Record,
         head: Option<&str>,
     ) -> GitResult<Option<String>> {
-        let record = self.record()?;
-        if !record.open {
-            return self.save_start(&ref_of(run), head, &record, None);
-        }
-        let start = self.with_later_edits(&record, head)?;
-        if let Some(start) = &start {
-            self.git(&["update-ref", &ref_of(run), start]).run()?;
-        }
-        Ok(start)
-    }
-
-    /// What the user had before a session that was killed, with what they changed after it.
-    fn with_later_edits(&self, record: &Record, head: Option<&str>) -> GitResult<Option<String>> {
         let start = self.recorded(record.start.as_ref())?;
         let known = start.as_ref().map(|start| start.id.clone());
         let Some(lived) = last_lived(&self.project)? else { return Ok(known) };
@@ -256,33 +234,6 @@ impl GitVcs {
         self.commit_start(&change(&before)?, &parents)
     }
 
-    /// Saves the work of a task. `None` when there is none.
-    fn write_save(
-        &self,
-        base: &RunBase,
-        candidate: &Candidate,
-        task: &TaskId,
-        attempt: u32,
-    ) -> GitResult<Option<Saved>> {
-        let linked = self.linked_sandbox().is_some();
-        // On a branch of the loop's own, commits that nothing has accepted are part of the work.
-        let since = match (&base.head, &candidate.head) {
-            (Some(accepted), Some(head)) if linked && self.is_ancestor(accepted, head)? => {
-                Some(accepted.clone())
-            }
-            (_, head) => head.clone(),
-        };
-        let from = self.tree_of(since.as_deref())?;
-        let tree = self.own_part(base, &from, &candidate.tree)?;
-        if tree == from && candidate.taken.is_none() {
-            return Ok(None);
-        }
-        // What sessions committed stays reachable.
-        let mut reachable: Vec<String> = candidate.taken.iter().cloned().collect();
-        reachable.extend(candidate.head.clone().filter(|head| since.as_ref() != Some(head)));
-        self.save_tree(&tree, since.as_deref(), reachable, task, attempt).map(Some)
-    }
-
     /// The tree without what does not belong to the task: the plan, which ralph keeps in any case, and the
     /// user's earlier changes, where everything is committed.
     fn own_part(&self, base: &RunBase, from: &str, tree: &str) -> GitResult<String> {
@@ -294,10 +245,7 @@ impl GitVcs {
         if self.adds_all.is_some() {
             kept.extend(untouched(self.start_of(base)?.as_ref(), &changes));
         }
-        match kept.is_empty() {
-            true => Ok(tree.to_owned()),
-            false => self.with_entries(tree, kept.iter().map(|c| (&c.path, c.from.as_ref()))),
-        }
+        self.with_entries(tree, kept.iter().map(|c| (&c.path, c.from.as_ref())))
     }
 }
 
@@ -315,7 +263,7 @@ impl Workspaces for GitVcs {
         opened.moved =
             (closed_at.is_some() && closed_at != head).then_some((closed_at, head.clone()));
         let name = format!("{SESSIONS}{run}");
-        let start = self.save_start(&name, head.as_deref(), &record, record.start.as_deref())?;
+        let start = self.save_start(&name, head.as_deref(), &record, record.start.as_ref())?;
         opened.base.start.clone_from(&start);
         record.owner = match (owner, record.owner) {
             (Some(owner), Some(known)) if known.task == owner.as_str() => Some(known),
@@ -325,7 +273,7 @@ impl Workspaces for GitVcs {
         record.open = true;
         record.start = start;
         record.head = head;
-        self.write_record(&record)?;
+        self.write_own_file(RECORD, &record)?;
         self.session_lives(false);
         Ok(opened)
     }
@@ -334,7 +282,7 @@ impl Workspaces for GitVcs {
         let mut record = self.record()?;
         let left = self.evacuate_others(base, &mut record, tasks)?;
         if left.is_some() {
-            self.write_record(&record)?;
+            self.write_own_file(RECORD, &record)?;
         }
         Ok(left)
     }
@@ -356,14 +304,31 @@ impl Workspaces for GitVcs {
         task: &TaskId,
         attempt: u32,
     ) -> GitResult<Option<Saved>> {
-        let saved = self.write_save(base, candidate, task, attempt)?;
+        let linked = self.linked_sandbox().is_some();
+        // On a branch of the loop's own, commits that nothing has accepted are part of the work.
+        let since = match (&base.head, &candidate.head) {
+            (Some(accepted), Some(head)) if linked && self.is_ancestor(accepted, head)? => {
+                Some(accepted.clone())
+            }
+            (_, head) => head.clone(),
+        };
+        let from = self.tree_of(since.as_deref())?;
+        let tree = self.own_part(base, &from, &candidate.tree)?;
+        let is_empty = tree == from && candidate.taken.is_none();
+        // What sessions committed stays reachable.
+        let mut reachable: Vec<String> = candidate.taken.iter().cloned().collect();
+        reachable.extend(candidate.head.clone().filter(|head| since.as_ref() != Some(head)));
+        let saved = match is_empty {
+            true => None,
+            false => Some(self.save_tree(&tree, since.as_deref(), reachable, task, attempt)?),
+        };
         let mut record = self.record()?;
         record.open = false;
         record.head = self.head()?;
         record.owner = saved
             .as_ref()
             .map(|saved| Owner { task: task.to_string(), save: Some(saved.commit.clone()) });
-        self.write_record(&record)?;
+        self.write_own_file(RECORD, &record)?;
         Ok(saved)
     }
 
@@ -376,7 +341,7 @@ impl Workspaces for GitVcs {
         for task in tasks {
             record.aside.remove(task.as_str());
         }
-        self.write_record(&record)
+        self.write_own_file(RECORD, &record)
     }
 
     fn disown(&self, base: &RunBase, tree: &str, paths: &[String]) -> GitResult<RunBase> {
@@ -385,7 +350,7 @@ impl Workspaces for GitVcs {
         let start = self.amended_start(known, self.head()?, theirs)?;
         let mut record = self.record()?;
         record.start = Some(start.clone());
-        self.write_record(&record)?;
+        self.write_own_file(RECORD, &record)?;
         Ok(RunBase { start: Some(start), ..base.clone() })
     }
 }

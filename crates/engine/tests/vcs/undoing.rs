@@ -1,6 +1,6 @@
 //! Commits that are undone by new commits: exactly, or not at all.
 
-use ralph_engine::vcs::undo::{PlanEdit, UndoError};
+use ralph_engine::undo::{PlanEdit, UndoError};
 
 use crate::kit::Repo;
 

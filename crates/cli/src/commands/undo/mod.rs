@@ -15,7 +15,7 @@ use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::Vcs;
 use ralph_engine::project::Project;
 use ralph_engine::run_files::WorktreeLock;
-use ralph_engine::vcs::undo::{PlanEdit, Revert, Undo, UndoError};
+use ralph_engine::undo::{PlanEdit, Revert, Undo, UndoError};
 use serde::Serialize;
 
 use self::choose::{Place, Target, choose};

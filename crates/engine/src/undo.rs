@@ -6,12 +6,10 @@ use std::collections::HashSet;
 use ralph_core::amounts::first_of;
 use ralph_core::records::FileChange;
 
-use super::branch::{Advanced, Files};
-use super::in_place::GitVcs;
-use super::trees::Author;
 use crate::git::entries::{Entry, RepoPath};
 use crate::git::{GitError, GitResult};
 use crate::ports::Trees;
+use crate::vcs::{Advanced, Author, Files, GitVcs};
 
 /// How many commits are listed at once; older ones are asked for one by one.
 const RECENT: &str = "--max-count=10000";
