@@ -175,6 +175,35 @@ words! {
     }
 }
 
+/// The result of one gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateReport {
+    pub name: String,
+    pub verdict: Verdict,
+    /// Its exit code, where it had one.
+    pub exit_code: Option<i32>,
+    pub duration_ms: u64,
+    /// The lines that matter.
+    pub digest: String,
+    /// The file with its whole output, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+}
+
+impl GateReport {
+    /// The report of a check that ran no command.
+    pub fn of_check(name: &str, verdict: Verdict, digest: impl Into<String>) -> Self {
+        Self {
+            name: name.to_owned(),
+            verdict,
+            exit_code: None,
+            duration_ms: 0,
+            digest: digest.into(),
+            log: None,
+        }
+    }
+}
+
 /// The stored result of judging one tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Evidence {

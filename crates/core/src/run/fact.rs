@@ -13,13 +13,13 @@ use super::notice::Notice;
 use super::outcome::{Outcome, Planned};
 use super::policy::Policy;
 use super::publish::Publication;
-use super::report::{About, GateReport, SessionReport, TaskBrief};
+use super::report::{About, SessionReport, TaskBrief};
 use super::review::Review;
 use super::state::Resume;
 use super::verifier::VerifierReport;
 use crate::ids::{AgentId, QuestionId, RunId, TaskId};
 use crate::policy::strategy::ModelState;
-use crate::records::Spent;
+use crate::records::{GateReport, Spent};
 use crate::task::{Counts, Status};
 use crate::time::{Timestamp, millis};
 

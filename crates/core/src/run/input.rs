@@ -10,10 +10,11 @@ use super::merging::NeedsMerge;
 use super::notice::Notice;
 use super::outcome::Planned;
 use super::publish::Publication;
-use super::report::{About, GateReport, SessionReport, TaskBrief};
+use super::report::{About, SessionReport, TaskBrief};
 use super::review::Review;
 use super::verifier::VerifierReport;
 use crate::ids::{AgentId, QuestionId, TaskId};
+use crate::records::GateReport;
 use crate::task::{Counts, Status};
 use crate::time::Timestamp;
 

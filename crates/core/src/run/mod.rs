@@ -35,6 +35,7 @@ mod slot;
 mod state;
 mod verifier;
 
+pub use crate::records::GateReport;
 pub use budget::Allowance;
 pub use class::{Becomes, Breaker, CLASSES, Class, Retry, Row};
 pub use control::{Cancel, Control};
@@ -50,8 +51,8 @@ pub use overlap::overlaps;
 pub use policy::{Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit};
 pub use publish::{Publication, Publish, PublishEnd, Publishing};
 pub use report::{
-    About, CHANGES, COMMIT_HOOK, FORBIDDEN, FinishedWork, GateReport, PROTECTED, Request,
-    RequestedOutcome, SIGNAL, SameFailure, SessionReport, TaskBrief, Unsignaled, WEAKENED,
+    About, CHANGES, COMMIT_HOOK, FORBIDDEN, FinishedWork, PROTECTED, Request, RequestedOutcome,
+    SIGNAL, SameFailure, SessionReport, TaskBrief, Unsignaled, WEAKENED,
 };
 pub use review::{Review, ReviewEnd};
 pub use slot::{Difference, EndedSession, InHand, Interventions, Iteration, Phase, Slot, Work};

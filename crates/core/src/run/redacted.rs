@@ -8,6 +8,7 @@ use super::notice::Notice;
 use super::report::{Request, RequestedOutcome, SessionReport};
 use super::verifier::VerifierReport;
 use crate::agent::{ProcessEnd, SessionEnd, Signals, Verdict};
+use crate::records::GateReport;
 use crate::redact::Secrets;
 
 impl Input {

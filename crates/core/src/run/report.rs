@@ -1,11 +1,10 @@
-//! Reports about a task, a session and its gates, which facts and inputs carry. Data only: `decide` draws the
+//! Reports about a task and a session, which facts and inputs carry. Data only: `decide` draws the
 //! conclusions.
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{EndClass, ProcessEnd, SessionEnd, Signals};
 use crate::ids::{AttemptId, TaskId};
-use crate::records::Verdict;
 use crate::task::Generation;
 
 /// What the loop needs to know about a task.
@@ -184,32 +183,3 @@ pub const WEAKENED: &str = "weakened tests";
 
 /// The name of evidence about missing and invalid signals.
 pub const SIGNAL: &str = "signal";
-
-/// The result of one gate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GateReport {
-    pub name: String,
-    pub verdict: Verdict,
-    /// Its exit code, where it had one.
-    pub exit_code: Option<i32>,
-    pub duration_ms: u64,
-    /// The lines that matter.
-    pub digest: String,
-    /// The file with its whole output, where it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub log: Option<String>,
-}
-
-impl GateReport {
-    /// The report of a check that ran no command.
-    pub fn of_check(name: &str, verdict: Verdict, digest: impl Into<String>) -> Self {
-        Self {
-            name: name.to_owned(),
-            verdict,
-            exit_code: None,
-            duration_ms: 0,
-            digest: digest.into(),
-            log: None,
-        }
-    }
-}

@@ -3,9 +3,10 @@
 use super::class::Class;
 use super::fact::Wait;
 use super::landing::Landing;
-use super::report::{About, GateReport, SessionReport, TaskBrief};
+use super::report::{About, SessionReport, TaskBrief};
 use super::verifier::VERIFIER;
 use crate::ids::TaskId;
+use crate::records::GateReport;
 use crate::time::Timestamp;
 
 /// The phase of a slot, with what is known in it. Each but `Free` waits for the answer to one effect.

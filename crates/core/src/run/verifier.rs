@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::class::Class;
-use super::report::GateReport;
 use super::slot::Work;
 use crate::agent::{self, ProcessEnd, SessionEnd};
-use crate::records;
+use crate::records::{self, GateReport};
 use crate::text::with_detail;
 
 /// The verifier as it is named in evidence.

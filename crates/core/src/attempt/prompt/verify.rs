@@ -4,8 +4,7 @@ use super::{
     AttemptContext, Body, Cow, Prompt, Section, beginning, body_of, document, entry, field, joined,
     prefixed, written,
 };
-use crate::records::Verdict;
-use crate::run::GateReport;
+use crate::records::{GateReport, Verdict};
 
 pub const VERIFIER_RULES: &str = include_str!("../text/verifier.md").trim_ascii_end();
 

@@ -3,14 +3,14 @@
 use super::Draft;
 use crate::agent::EndClass;
 use crate::ids::TaskId;
-use crate::records::Verdict;
+use crate::records::{GateReport, Verdict};
 use crate::run::SlotId;
 use crate::run::control::Cancel;
 use crate::run::effect::{Effect, Stopping};
 use crate::run::fact::Fact;
 use crate::run::notice::Notice;
 use crate::run::policy::Policy;
-use crate::run::report::{GateReport, RequestedOutcome, SessionReport, TaskBrief};
+use crate::run::report::{RequestedOutcome, SessionReport, TaskBrief};
 use crate::run::slot::{Difference, Phase, Slot, Work};
 
 impl Draft {

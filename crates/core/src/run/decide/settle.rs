@@ -3,7 +3,7 @@
 use super::Draft;
 use crate::attempt::fingerprint::fingerprint;
 use crate::ids::TaskId;
-use crate::records::Verdict;
+use crate::records::{GateReport, Verdict};
 use crate::run::SlotId;
 use crate::run::class::{Becomes, Class, Retry};
 use crate::run::effect::{CommitPlan, Effect, Ending, Settlement, TaskAction};
@@ -11,9 +11,7 @@ use crate::run::fact::Fact;
 use crate::run::landing::Landing;
 use crate::run::notice::Notice;
 use crate::run::policy::{Claims, Commits, Picker, Policy};
-use crate::run::report::{
-    COMMIT_HOOK, GateReport, PROTECTED, RequestedOutcome, SessionReport, TaskBrief,
-};
+use crate::run::report::{COMMIT_HOOK, PROTECTED, RequestedOutcome, SessionReport, TaskBrief};
 use crate::run::slot::{Difference, Interventions, Iteration, Slot, Work};
 use crate::run::state::RunState;
 use crate::run::verifier::VERIFIER;
