@@ -44,7 +44,7 @@ use ralph_engine::context::FeatureTexts;
 use ralph_engine::entropy::Ids;
 use ralph_engine::gates::GateRules;
 use ralph_engine::ports::{
-    Candidate, Checkout, GitError, KeepSaves, RunBase, Saved, Scope, Store, SystemClock, Vcs,
+    Candidate, Checkout, GitError, KeepSaves, RunBase, Saved, Scope, Store, Vcs,
 };
 use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
@@ -251,7 +251,7 @@ fn setup(repo: &Path, program: &Path) -> Setup {
             }),
             store_path,
             lease: Lease::DEFAULT,
-            clock: Arc::new(SystemClock),
+            clock: Arc::new(clock::SystemClock),
             programs: sandbox,
             vcs: Arc::new(Changing::default()),
             handler: Arc::new(Nobody),

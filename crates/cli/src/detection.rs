@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ralph_engine::untrusted;
+use ralph_engine::worktree_files;
 
 /// The files at the top of a project and in the folders of [`WORTH_LISTING`]: their names, folders with a slash
 /// at the end, and the texts of the files in [`WORTH_READING`].
@@ -286,7 +287,7 @@ pub(crate) fn read_top(root: &Path, folder: &Path) -> Top {
             name.push('/');
         }
         let text = if WORTH_READING.contains(&name.as_str()) {
-            let text = untrusted::read_text(root, &path, untrusted::SMALL);
+            let text = worktree_files::read_text(root, &path, untrusted::SMALL);
             text.ok().flatten().unwrap_or_default()
         } else {
             String::new()

@@ -26,6 +26,8 @@ use ralph_engine::socket::SessionRequestHandler;
 use ralph_engine::store::{SqliteStore, sqlite};
 use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
+use ralph_engine::worktree_files;
+use ralph_engine::worktree_files;
 use ralph_engine::worktrees::Worktrees;
 
 use crate::arguments::GlobalArgs;
@@ -202,7 +204,7 @@ impl<'a> Context<'a> {
     pub(crate) fn sources(&self) -> Result<Sources> {
         let user = match &self.environment.user_config {
             Some(path) => {
-                let read = untrusted::read_named(None, path, untrusted::SMALL);
+                let read = untrusted::read_through_links(path, untrusted::SMALL);
                 if_there(path, read)?.map(|text| (self.short(path), text))
             }
             None => None,
@@ -221,7 +223,9 @@ impl<'a> Context<'a> {
                 };
                 let text = match instead {
                     Some(version) => version.text().map(str::to_owned),
-                    None => if_there(path, untrusted::read_named(root, path, untrusted::SMALL))?,
+                    None => {
+                        if_there(path, worktree_files::read_named(root, path, untrusted::SMALL))?
+                    }
                 };
                 let text =
                     text.ok_or_else(|| failed!("there is no config file {}", path.display()))?;
@@ -233,7 +237,8 @@ impl<'a> Context<'a> {
                     let text = match self.instead_of(&project.worktree, SETTINGS)? {
                         Some(version) => version.text().map(str::to_owned),
                         None => {
-                            let read = untrusted::read(&project.worktree, &path, untrusted::SMALL);
+                            let read =
+                                worktree_files::read(&project.worktree, &path, untrusted::SMALL);
                             if_there(&path, read)?
                         }
                     };
@@ -449,7 +454,7 @@ pub(crate) fn store_files(store: &Path) -> [PathBuf; 4] {
 /// The text of a file at the top of the worktree; nothing if it does not exist. A file that exists and cannot be read
 /// is an error: a session could have put anything in its place.
 pub(crate) fn text_of(project: &Project, name: &str) -> Result<String> {
-    match untrusted::read(&project.worktree, Path::new(name), untrusted::SMALL) {
+    match worktree_files::read(&project.worktree, Path::new(name), untrusted::SMALL) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(failed!("{name} cannot be read: {error}")

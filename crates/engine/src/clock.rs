@@ -1,7 +1,14 @@
 //! The only place that reads the clock and the time zone.
 
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
 use ralph_core::Timestamp;
 use ralph_core::time::Zone;
+
+use crate::crash::pause;
+use crate::ports::Clock;
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the wall clock")]
 pub fn now() -> Timestamp {
@@ -29,7 +36,22 @@ impl Stopwatch {
         Self(std::time::Instant::now())
     }
 
-    pub fn elapsed(&self) -> std::time::Duration {
+    pub fn elapsed(&self) -> Duration {
         self.0.elapsed()
+    }
+}
+
+/// The clock of the system.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        now()
+    }
+
+    fn sleep_until<'a>(&'a self, at: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        let left = Duration::from_millis(at.millis_since(self.now()));
+        Box::pin(tokio::time::sleep(pause(left)))
     }
 }

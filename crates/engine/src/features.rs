@@ -9,6 +9,7 @@ use ralph_core::FeatureName;
 
 use crate::project::{Project, write_atomically};
 use crate::untrusted;
+use crate::worktree_files;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextFault {
@@ -107,7 +108,7 @@ impl FeatureFiles {
 
     /// The text of a file, or `None` when there is none.
     pub fn read(path: &Path) -> io::Result<Option<String>> {
-        untrusted::read_text(root_of(path), path, untrusted::DOCUMENT)
+        worktree_files::read_text(root_of(path), path, untrusted::DOCUMENT)
     }
 }
 

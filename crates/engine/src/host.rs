@@ -9,8 +9,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -42,6 +44,15 @@ pub fn host() -> &'static Host {
         Some((path, folder)) => Host::new(path.as_deref(), Project::find(folder).ok().as_ref()),
         None => Host::new(own_path().as_deref(), None),
     })
+}
+
+/// Opens `file` in `editor`, which is a shell command as in `$EDITOR`, and waits until it is closed. The editor gets the
+/// terminal; ralph does not supervise or end it. The exit code; 128 and more for a signal.
+pub fn edit(editor: &str, file: &Path) -> io::Result<i32> {
+    let mut command = host().shell();
+    command.arg("-c").arg(format!("{editor} \"$1\"")).arg("editor").arg(file);
+    let status = command.status()?;
+    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
 }
 
 /// For tests of this crate and others that call git without a command line.

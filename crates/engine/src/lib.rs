@@ -11,7 +11,8 @@
 //! | [`project`] | finds files on the user's disk: repository, `.ralph/`, `info/exclude` |
 //! | `kept` | which files of a worktree are ralph's own |
 //! | [`trust`] | the trust ledger: which version of a deciding file counts |
-//! | [`untrusted`] | reads files that a session could have written |
+//! | [`untrusted`] | opens files that a session could have written |
+//! | [`worktree_files`] | reads files of a worktree; a link to one must be committed |
 //! | [`features`], [`interview`] | the files of a feature; the questions and answers about its spec |
 //! | [`asking`], [`interrupts`] | what the user types; signals that ask ralph to stop |
 //! | [`context`], [`prompts`] | the context of an attempt, and its prompt |
@@ -75,6 +76,7 @@ pub mod trust;
 pub mod undo;
 pub mod untrusted;
 pub mod vcs;
+pub mod worktree_files;
 pub mod worktrees;
 
 #[cfg(test)]

@@ -9,30 +9,13 @@ use ralph_core::agent::ProcessEnd;
 use tokio::sync::watch;
 
 use crate::interrupts::Interrupts;
-use crate::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Tail, Watch, supervise};
+use crate::ports::{CommandSpec, Probe, ProbeEnd};
+use crate::process::{LineEffect, Listener, Mark, Stop, Tail, Watch, supervise};
 
 /// How much of the output is kept: the end of it.
 const KEPT: usize = 64 << 10;
 /// Between asking the program to end and killing it.
 const GRACE: Duration = Duration::from_secs(1);
-
-#[derive(Debug)]
-pub enum Ended {
-    /// By itself, with this code; 128 and more for a signal.
-    Exited(i32),
-    /// It ran for too long and was killed with everything it had started.
-    TimedOut,
-    Interrupted,
-    NotStarted(String),
-}
-
-#[derive(Debug)]
-pub struct Probe {
-    pub end: Ended,
-    /// The end of what it printed, on both streams.
-    pub output: String,
-    pub took: Duration,
-}
 
 /// Runs `program` in `folder` without input, for at most `timeout`. Nothing that it started is left when
 /// this returns.
@@ -65,7 +48,7 @@ fn run_until(
     match runtime {
         Ok(runtime) => runtime.block_on(attend(spec, timeout, stop_requested)),
         Err(error) => {
-            let end = Ended::NotStarted(error.to_string());
+            let end = ProbeEnd::NotStarted(error.to_string());
             Probe { end, output: String::new(), took: Duration::ZERO }
         }
     }
@@ -88,13 +71,13 @@ async fn attend(
     let ended = supervise(spec, &patience, &mark, &mut kept, None, stopped).await;
     stop_requested.abort();
     let end = match ended.end {
-        ProcessEnd::Exited { code } => Ended::Exited(code),
-        ProcessEnd::Signalled { signal } => Ended::Exited(128 + signal),
+        ProcessEnd::Exited { code } => ProbeEnd::Exited(code),
+        ProcessEnd::Signalled { signal } => ProbeEnd::Exited(128 + signal),
         ProcessEnd::TimedOut { .. } | ProcessEnd::Silent { .. } | ProcessEnd::Lingered { .. } => {
-            Ended::TimedOut
+            ProbeEnd::TimedOut
         }
-        ProcessEnd::Stopped => Ended::Interrupted,
-        ProcessEnd::NotStarted { error } => Ended::NotStarted(error),
+        ProcessEnd::Stopped => ProbeEnd::Interrupted,
+        ProcessEnd::NotStarted { error } => ProbeEnd::NotStarted(error),
     };
     Probe {
         end,
@@ -140,14 +123,14 @@ mod tests {
     #[test]
     fn code_and_output_are_reported() {
         let probe = shell("echo out; echo err >&2; pwd; exit 3", LONG);
-        assert!(matches!(probe.end, Ended::Exited(3)), "{probe:?}");
+        assert!(matches!(probe.end, ProbeEnd::Exited(3)), "{probe:?}");
         for part in ["out\n", "err\n", "/\n"] {
             assert!(probe.output.contains(part), "{probe:?}");
         }
         let probe = shell("kill -9 $$", LONG);
-        assert!(matches!(probe.end, Ended::Exited(137)), "{probe:?}");
+        assert!(matches!(probe.end, ProbeEnd::Exited(137)), "{probe:?}");
         let probe = run(Path::new("/nonexistent/x"), &[], Path::new("/"), &[], LONG);
-        assert!(matches!(probe.end, Ended::NotStarted(_)), "{probe:?}");
+        assert!(matches!(probe.end, ProbeEnd::NotStarted(_)), "{probe:?}");
     }
 
     #[test]
@@ -159,7 +142,7 @@ mod tests {
             mark.display()
         );
         let probe = shell(&script, Duration::from_millis(500));
-        assert!(matches!(probe.end, Ended::TimedOut), "{probe:?}");
+        assert!(matches!(probe.end, ProbeEnd::TimedOut), "{probe:?}");
         assert!(probe.took < Duration::from_secs(10), "{probe:?}");
         let pid: i32 = std::fs::read_to_string(&mark).unwrap().trim().parse().unwrap();
         assert!(is_gone(pid), "the grandchild {pid} is still alive");
@@ -168,7 +151,7 @@ mod tests {
     #[test]
     fn a_child_that_stays_behind_is_killed_and_not_waited_for() {
         let probe = shell("sleep 300 & echo $!", LONG);
-        assert!(matches!(probe.end, Ended::Exited(0)), "{probe:?}");
+        assert!(matches!(probe.end, ProbeEnd::Exited(0)), "{probe:?}");
         assert!(probe.took < Duration::from_secs(10), "{probe:?}");
         assert!(is_gone(probe.output.trim().parse().unwrap()), "{probe:?}");
     }

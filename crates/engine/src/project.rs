@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+pub use crate::ports::ProjectError;
 use crate::untrusted;
 
 mod atomic;
@@ -18,31 +19,6 @@ pub use atomic::{
 
 /// The longest file that only says where a git directory is.
 const LONGEST_POINTER: u64 = 64 << 10;
-
-#[derive(Debug, thiserror::Error)]
-pub enum ProjectError {
-    /// No `.git` from here up to the root.
-    #[error("{} is not inside a git repository", .0.display())]
-    NoRepository(PathBuf),
-    #[error("{} is a bare repository; ralph needs a checkout", .0.display())]
-    Bare(PathBuf),
-    #[error("{} does not point to a repository: {reason}", file.display())]
-    BrokenLink { file: PathBuf, reason: String },
-    /// A folder that ralph cannot read as its own.
-    #[error("{} was not created by ralph: {reason}", path.display())]
-    Foreign { path: PathBuf, reason: String },
-    #[error(
-        "{} belongs to {owner}, not to you: ralph does not use state that another user can change",
-        path.display()
-    )]
-    OwnedByOther {
-        path: PathBuf,
-        /// The name of its owner, or the number.
-        owner: String,
-    },
-    #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
@@ -199,7 +175,7 @@ impl Project {
 
     fn excluded(&self) -> Result<Excluded, ProjectError> {
         let path = self.git_dir.join("info").join("exclude");
-        let read = untrusted::if_there(untrusted::read_named(None, &path, untrusted::DOCUMENT));
+        let read = untrusted::if_there(untrusted::read_through_links(&path, untrusted::DOCUMENT));
         let text = read.map_err(|source| io_error(&path, source))?.unwrap_or_default();
         let lines = OWN_LINES.into_iter().map(str::as_bytes);
         let missing = lines.filter(|line| !has_line(&text, line)).collect();
@@ -258,7 +234,7 @@ struct Excluded {
 
 fn target_of(worktree: &Path, file: &Path) -> Result<PathBuf, ProjectError> {
     let broken = |reason: String| ProjectError::BrokenLink { file: file.to_owned(), reason };
-    let text = untrusted::read_named(None, file, LONGEST_POINTER);
+    let text = untrusted::read_through_links(file, LONGEST_POINTER);
     let text = text.map_err(|error| broken(error.to_string()))?;
     let target = text
         .strip_prefix(b"gitdir:")

@@ -24,6 +24,7 @@ pub use overhead::Shape;
 pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
 
 use crate::untrusted;
+use crate::worktree_files;
 
 /// The instructions for each kind of plan, and of the commands that write plans and features.
 pub const PROGRESS_TEMPLATE: &str = include_str!("prompts/progress.md");
@@ -110,12 +111,12 @@ impl Template {
 
     /// Reads a template that the worktree `root` has; `None` if there is no such file.
     pub fn load(root: &Path, path: &Path) -> Result<Option<Self>, TemplateError> {
-        Self::loaded(path, untrusted::read(root, path, untrusted::SMALL))
+        Self::loaded(path, worktree_files::read(root, path, untrusted::SMALL))
     }
 
     /// Reads a template that the user named, which may be outside of the worktree.
     pub fn load_named(root: &Path, path: &Path) -> Result<Option<Self>, TemplateError> {
-        Self::loaded(path, untrusted::read_named(Some(root), path, untrusted::SMALL))
+        Self::loaded(path, worktree_files::read_named(Some(root), path, untrusted::SMALL))
     }
 
     fn loaded(path: &Path, read: io::Result<Vec<u8>>) -> Result<Option<Self>, TemplateError> {

@@ -26,6 +26,7 @@ pub use sessions::{Deciding, FoundCommand, SessionWatch};
 use crate::project::{Project, private_folder, sweep_halves, write_privately};
 use crate::run_files::state_file;
 use crate::untrusted::{self, if_there};
+use crate::worktree_files;
 
 /// The file of the ledger, in the folder of the repository's records.
 const FILE: &str = "trust.json";
@@ -125,7 +126,7 @@ pub fn clone_source(project: &Project) -> Option<String> {
 
 /// What a deciding file of a worktree says now. Of `AGENTS.md` that is the test command.
 pub fn version(worktree: &Path, name: &str) -> Version {
-    match if_there(untrusted::read(worktree, Path::new(name), untrusted::SMALL)) {
+    match if_there(worktree_files::read(worktree, Path::new(name), untrusted::SMALL)) {
         Ok(Some(bytes)) => version_of(name, bytes),
         Ok(None) => Version::Absent,
         Err(_) => Version::Unreadable,

@@ -6,13 +6,14 @@
 //! only regular files, and only up to a limit. It follows a link only if the link is committed as it is and points
 //! to a regular file of the same worktree outside `.git` and `.ralph`.
 //!
-//! This module knows no file by its purpose: callers say where it is and how large it may be.
+//! This module knows no file by its purpose, and no repository: callers say where a file is, how large it may be, and
+//! which links are committed.
 
 mod own;
 mod remembered;
 mod unlinked;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
@@ -20,14 +21,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::io::Errno;
 
-use crate::git::Git;
 use crate::kept::is_state;
-use crate::project::Project;
 
 pub(crate) use own::{BESIDE, open_lock, refuse_irregular};
 pub use own::{open_own, other_owner, read_own, refuse_foreign_state};
@@ -49,28 +47,6 @@ pub const ANY: u64 = u64::MAX - 1;
 /// How many links may follow each other on the way to a file.
 const MOST_LINKS: usize = 8;
 
-/// Reads a file of the worktree `root`. `path` is relative to it or below it.
-pub fn read(root: &Path, path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    refuse_private(&within(root, path)?)?;
-    let file = open_file(root, path)?;
-    bytes(file, most)
-}
-
-/// The first `most` bytes of a file of the worktree `root`, however long it is.
-pub fn read_start(root: &Path, path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    refuse_private(&within(root, path)?)?;
-    let mut start = Vec::new();
-    open_file(root, path)?.take(most).read_to_end(&mut start)?;
-    Ok(start)
-}
-
-/// The same as text; `None` if there is no such file.
-pub fn read_text(root: &Path, path: &Path, most: u64) -> io::Result<Option<String>> {
-    let Some(bytes) = if_there(read(root, path, most))? else { return Ok(None) };
-    let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text");
-    String::from_utf8(bytes).map(Some).map_err(not_text)
-}
-
 /// `None` where there is no such file.
 pub(crate) fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
     match done {
@@ -79,15 +55,10 @@ pub(crate) fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Reads a file that the user named, on the command line or in the user's own settings. In the worktree
-/// `root` its links are those of a session; elsewhere it is the user's choice, and links are followed.
-pub fn read_named(root: Option<&Path>, path: &Path, most: u64) -> io::Result<Vec<u8>> {
+/// Reads a file and follows links to it, as git and the user's programs do: for git's own files, and for files that the
+/// user named outside the worktree. Files of a worktree are for `worktree_files`.
+pub fn read_through_links(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let path = &std::path::absolute(path)?;
-    if let Some(root) = root
-        && below(root, path).is_some()
-    {
-        return bytes(open_file(root, path)?, most);
-    }
     // What the user's shell has open for us, as in `ralph prompt <(make-prompt)`: its end will come.
     if path.starts_with("/dev/fd") || path == Path::new("/dev/stdin") {
         return bytes(File::open(path)?, most);
@@ -102,12 +73,17 @@ pub fn is_outside(root: &Path, path: &Path) -> bool {
     below(root, path).is_none()
 }
 
-fn within(root: &Path, path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn within(root: &Path, path: &Path) -> io::Result<PathBuf> {
     below(root, path).ok_or_else(|| refusal("it is outside the repository"))
 }
 
-/// The file behind a path, open for reading; a regular one.
-fn open_file(root: &Path, path: &Path) -> io::Result<File> {
+/// The file behind a path of the worktree `root`, open for reading; a regular one. `is_committed` says whether a link is
+/// committed with this target.
+pub(crate) fn open_file(
+    root: &Path,
+    path: &Path,
+    is_committed: impl Fn(&Path, &Path) -> bool,
+) -> io::Result<File> {
     let path = within(root, path)?;
     if path.as_os_str().is_empty() {
         return Err(refusal("it is a folder, not a regular file"));
@@ -118,7 +94,7 @@ fn open_file(root: &Path, path: &Path) -> io::Result<File> {
         Ok(found) => regular(found),
         // A folder that is a link is said to be no folder.
         Err(error @ (Errno::LOOP | Errno::NOTDIR | Errno::MLINK)) => {
-            let real = resolve(root, &path)?;
+            let real = resolve(root, &path, is_committed)?;
             if real == path {
                 return Err(error.into());
             }
@@ -160,7 +136,7 @@ pub(crate) fn below(root: &Path, path: &Path) -> Option<PathBuf> {
 }
 
 /// Refuses git's own files and ralph's state: they hold what no prompt may show.
-fn refuse_private(path: &Path) -> io::Result<()> {
+pub(crate) fn refuse_private(path: &Path) -> io::Result<()> {
     let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
     if path.components().any(is_git) {
         return Err(refusal("it is in .git; name a file in the worktree"));
@@ -207,7 +183,11 @@ fn open_stepwise(folder: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd
 }
 
 /// Where a path leads, each link of it committed as it is.
-fn resolve(root: &Path, path: &Path) -> io::Result<PathBuf> {
+fn resolve(
+    root: &Path,
+    path: &Path,
+    is_committed: impl Fn(&Path, &Path) -> bool,
+) -> io::Result<PathBuf> {
     let mut ahead: VecDeque<OsString> = path.iter().map(ToOwned::to_owned).collect();
     let mut way = PathBuf::new();
     let mut links = 0;
@@ -243,7 +223,7 @@ fn resolve(root: &Path, path: &Path) -> io::Result<PathBuf> {
         if below(Path::new("/"), &Path::new("/").join(from).join(beneath)).is_none() {
             return Err(leads_out());
         }
-        if !is_committed(root, &way, &target) {
+        if !is_committed(&way, &target) {
             let why = format!(
                 "it is a symbolic link to {shown} that is not committed; commit the link, or \
                  replace it with a regular file"
@@ -259,36 +239,6 @@ fn resolve(root: &Path, path: &Path) -> io::Result<PathBuf> {
     Ok(way)
 }
 
-/// Whether the commit that the run began at has this link, with this target; outside of a run, the last commit.
-fn is_committed(root: &Path, link: &Path, target: &Path) -> bool {
-    let base = base_of(root).unwrap_or_else(|| "HEAD".to_owned());
-    let asked = Git::plumbing(root, &["ls-tree", "-z", "--full-tree", &base, "--"]).arg(link);
-    let Ok(listed) = asked.env("GIT_LITERAL_PATHSPECS", "1").run() else { return false };
-    let about = listed.split(|byte| *byte == b'\t').next().unwrap_or_default();
-    let mut words = about.split(|byte| *byte == b' ');
-    let (Some(b"120000"), Some(b"blob"), Some(id)) = (words.next(), words.next(), words.next())
-    else {
-        return false;
-    };
-    let Ok(id) = std::str::from_utf8(id) else { return false };
-    let output = Git::plumbing(root, &["cat-file", "blob", id]).run();
-    output.is_ok_and(|output| output == target.as_os_str().as_bytes())
-}
-
-/// The commits that runs of this process began at, by the git directory.
-static BASES: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
-
-/// A run begins at this commit: links that are committed later could be a session's.
-pub(crate) fn settle_base(project: &Project, commit: &str) {
-    let mut bases = BASES.lock().unwrap_or_else(PoisonError::into_inner);
-    bases.entry(project.git_dir.clone()).or_insert_with(|| commit.to_owned());
-}
-
-fn base_of(root: &Path) -> Option<String> {
-    let project = Project::find(root).ok()?;
-    BASES.lock().unwrap_or_else(PoisonError::into_inner).get(&project.git_dir).cloned()
-}
-
 fn regular(found: OwnedFd) -> io::Result<File> {
     let file = File::from(found);
     let kind = file.metadata()?.file_type();
@@ -302,7 +252,7 @@ fn regular(found: OwnedFd) -> io::Result<File> {
     }))
 }
 
-fn bytes(file: File, most: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn bytes(file: File, most: u64) -> io::Result<Vec<u8>> {
     let too_large = || {
         let limit = if most >= 1 << 20 {
             format!("{} MiB", most >> 20)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ralph_engine::process;
+use ralph_engine::host;
 
 use crate::error::{CliError, Done, Result};
 use crate::wiring::Context;
@@ -36,7 +36,7 @@ impl Editor {
                 .hint(format!("your saved text is in {}", file.display()))
                 .hint(format!("use another editor for this call: EDITOR=nano {caller}"))
         };
-        match process::edit(command, file) {
+        match host::edit(command, file) {
             Ok(0) => Ok(()),
             Ok(127) => Err(failed("was not found".to_owned())),
             Ok(code) => Err(failed(format!("failed with exit code {code}"))),

@@ -10,6 +10,7 @@ use ralph_engine::git::text_patch;
 use ralph_engine::project::Project;
 use ralph_engine::trust::{clone_source, version};
 use ralph_engine::untrusted;
+use ralph_engine::worktree_files;
 use ralph_ui::style::{Meaning, TextStyle};
 
 use crate::error::{CliError, Done, Result};
@@ -130,7 +131,7 @@ fn waiting(project: &Project, ledger: &Ledger) -> Vec<Waiting> {
 
 /// Stands for the content of a protected file.
 fn content(project: &Project, path: &str) -> String {
-    let read = untrusted::read(&project.worktree, Path::new(path), untrusted::ANY);
+    let read = worktree_files::read(&project.worktree, Path::new(path), untrusted::ANY);
     read.map_or_else(|_| Version::Absent.digest(), |bytes| sha256(&bytes))
 }
 

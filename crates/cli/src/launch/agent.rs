@@ -8,7 +8,8 @@ use ralph_core::redact::Secrets;
 use ralph_core::run::Notice;
 use ralph_engine::agents::Agent;
 use ralph_engine::host::{host, may_run};
-use ralph_engine::probe::{self, Ended};
+use ralph_engine::ports::ProbeEnd;
+use ralph_engine::probe;
 use ralph_engine::run::AgentProgram;
 
 use crate::config::{Config, Key, Text, key};
@@ -199,7 +200,7 @@ fn version_notice(profile: &dyn Agent, executable: &Path, context: &Context<'_>)
     let (folder, variables) = (context.folder(), host().environment(&context.environment.all));
     let reported = probe::run(executable, &["--version"], &folder, &variables, PATIENCE);
     let version = match reported.end {
-        Ended::Exited(0) => profile.version(&reported.output),
+        ProbeEnd::Exited(0) => profile.version(&reported.output),
         _ => None,
     };
     let text = match version {

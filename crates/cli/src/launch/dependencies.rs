@@ -71,7 +71,7 @@ fn place(project: &Project, environment: &Environment) -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> Option<Dependencies> {
-    let text = untrusted::read_named(None, path, SMALL).ok()?;
+    let text = untrusted::read_through_links(path, SMALL).ok()?;
     let text = String::from_utf8(text).ok()?;
     let all = |word: &str| {
         let path = |line: &str| Some(PathBuf::from(line.strip_prefix(word)?.strip_prefix(' ')?));

@@ -54,7 +54,7 @@ use ralph_engine::clock;
 use ralph_engine::crash;
 use ralph_engine::git::check_version;
 use ralph_engine::plan_file::PlanFile;
-use ralph_engine::ports::{KeepSaves, Peek, Scope, Store, SystemClock};
+use ralph_engine::ports::{KeepSaves, Peek, Scope, Store};
 use ralph_engine::process::Watch;
 use ralph_engine::process::room_for_files;
 use ralph_engine::project::Project;
@@ -499,7 +499,7 @@ fn assemble(
             }),
             store_path,
             lease: Lease::DEFAULT,
-            clock: Arc::new(SystemClock),
+            clock: Arc::new(clock::SystemClock),
             programs: sandboxed.sandbox,
             vcs: Arc::new(vcs),
             handler,

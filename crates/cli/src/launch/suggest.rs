@@ -9,6 +9,7 @@ use ralph_core::plan::{Plan, recognized};
 use ralph_engine::plan_file::{PlanFile, has_no_tasks};
 use ralph_engine::project::Project;
 use ralph_engine::untrusted;
+use ralph_engine::worktree_files;
 
 use crate::error::{Result, quoted};
 
@@ -99,7 +100,8 @@ fn plan(root: &Path, name: String) -> Option<Suggestion> {
 }
 
 fn list(root: &Path, name: &str) -> Option<Suggestion> {
-    let text = untrusted::read_text(root, Path::new(name), untrusted::DOCUMENT).ok().flatten()?;
+    let text =
+        worktree_files::read_text(root, Path::new(name), untrusted::DOCUMENT).ok().flatten()?;
     let (_, plan) = read_list(name, &text)?;
     let open = open_tasks(&plan);
     (open > 0).then(|| Suggestion { name: name.to_owned(), open: Some(open), import: true })

@@ -13,6 +13,7 @@ use crate::features::FeatureFiles;
 use crate::ports::{Scope, Store, StoreError};
 use crate::project::Project;
 use crate::untrusted;
+use crate::worktree_files;
 
 /// The part of a `SKILL.md` that is looked at: its front matter is at the start.
 const MAX_FRONT: u64 = 64 << 10;
@@ -63,7 +64,7 @@ impl FeatureTexts {
 }
 
 fn document(project: &Project, path: &Path) -> Result<Option<Document>, ContextError> {
-    let read = untrusted::if_there(untrusted::read(&project.root, path, untrusted::DOCUMENT))
+    let read = untrusted::if_there(worktree_files::read(&project.root, path, untrusted::DOCUMENT))
         .map_err(|source| ContextError::Unreadable { path: path.to_owned(), source })?;
     let Some(bytes) = read else { return Ok(None) };
     let shown = path.strip_prefix(&project.root).unwrap_or(path);
@@ -122,7 +123,7 @@ impl Skills {
         let root = folder.ancestors().nth(2).unwrap_or(folder);
         for folder in folders {
             let path = folder.join("SKILL.md");
-            match untrusted::read_start(root, &path, MAX_FRONT) {
+            match worktree_files::read_start(root, &path, MAX_FRONT) {
                 Ok(bytes) => match skill::description(&String::from_utf8_lossy(&bytes)) {
                     Some(description) => self.found.push(Skill {
                         name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),

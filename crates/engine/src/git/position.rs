@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Git, GitError, GitResult};
 use crate::ports::Operation;
 use crate::project::Project;
-use crate::untrusted::{LARGE, read_named};
+use crate::untrusted::{LARGE, read_through_links};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Position {
@@ -143,7 +143,7 @@ pub(crate) fn object_id(text: &str) -> Option<String> {
 
 fn read(path: &Path) -> GitResult<Option<String>> {
     // Git follows links here, and a session may have put anything in their place.
-    match read_named(None, path, LARGE) {
+    match read_through_links(path, LARGE) {
         // Names of packed refs may be any bytes; those that matter here compare as they are.
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if is_absence(&error) => Ok(None),

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::{fmt, io};
 
+use super::project_error::ProjectError;
 use super::worktree_refusal::WorktreeRefusal;
-use crate::project::ProjectError;
 
 /// Why a version control operation failed. Nothing that belongs to the user was changed,
 /// unless the variant says so.

@@ -5,8 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::probe::Probe;
-use crate::process::CommandSpec;
+use super::program::{CommandSpec, Probe};
 
 /// The uid and gid that sandboxed programs of root have: some agents refuse to do anything as root.
 pub const USER_OF_ROOT: u32 = 1000;

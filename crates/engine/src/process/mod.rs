@@ -6,10 +6,9 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `spec` | a program to run, how to supervise it, and its result |
+//! | `spec` | how to supervise a program, and its result |
 //! | `supervisor` | the states of a session, and the steps that end it |
 //! | `capture` | runs a program and returns its output |
-//! | `editor` | the one program that is not supervised: the user's editor |
 //! | `process_tree` | the processes of a session: start, end, signals to all of them |
 //! | `process_tree::subreaper` | the process between ralph and a program that adopts orphans (Linux) |
 //! | `process_tree::exec_arguments` | arguments and environment in the system's form (Linux) |
@@ -21,7 +20,6 @@
 //! | `liveness` | whether a process is still the one that was started |
 
 mod capture;
-mod editor;
 mod files;
 mod leftovers;
 mod liveness;
@@ -34,7 +32,6 @@ mod spec;
 mod supervisor;
 
 pub(crate) use capture::{Captured, capture, captured, runtime};
-pub use editor::edit;
 pub use files::room_for_files;
 pub use leftovers::{count_leftovers, end_leftovers};
 pub(crate) use liveness::{abandoned, runs, works_in};
@@ -42,8 +39,10 @@ pub use liveness::{is_alive, liveness, user};
 pub use mark::Mark;
 pub(crate) use mark::{project_folder, project_key};
 pub(crate) use output::Tail;
-pub use spec::{CommandSpec, Ended, LineEffect, Listener, Stop, Watch};
+pub use spec::{Ended, LineEffect, Listener, Stop, Watch};
 pub use supervisor::supervise;
+
+pub use crate::ports::CommandSpec;
 
 /// Reads what a process has in its environment as our mark.
 #[cfg(any(test, feature = "fuzzing"))]

@@ -1,37 +1,9 @@
-//! Describes a program to run, how to supervise it, and its result. Data only.
+//! How to supervise a program, and its result. Data only.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
 use tokio::sync::watch;
-
-/// A program to run. No shell ever sees it.
-#[derive(Debug, Clone, Default)]
-pub struct CommandSpec {
-    /// The program: a path, or a name to be found on the `PATH` of `env`.
-    pub program: OsString,
-    pub args: Vec<OsString>,
-    pub folder: PathBuf,
-    /// Its whole environment: ralph adds nothing but the [`Mark`](super::Mark).
-    pub env: Vec<(OsString, OsString)>,
-    /// What it reads; then its standard input is closed. Nothing at all is `/dev/null`.
-    pub stdin: Vec<u8>,
-}
-
-impl CommandSpec {
-    /// A program without input.
-    pub(crate) fn new<A: Into<OsString>>(
-        program: impl Into<OsString>,
-        args: impl IntoIterator<Item = A>,
-        folder: &Path,
-        env: Vec<(OsString, OsString)>,
-    ) -> Self {
-        let args = args.into_iter().map(Into::into).collect();
-        Self { program: program.into(), args, folder: folder.to_owned(), env, stdin: vec![] }
-    }
-}
 
 /// How long a program may do what.
 #[derive(Debug, Clone)]

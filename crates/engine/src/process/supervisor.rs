@@ -37,8 +37,9 @@ use tokio::time::Instant;
 use super::mark::Mark;
 use super::output::{Lines, TAIL, Tail};
 use super::process_tree::{self, News, ProcessId, ProcessTree};
-use super::spec::{CommandSpec, Ended, LineEffect, Listener, Stop, Watch};
+use super::spec::{Ended, LineEffect, Listener, Stop, Watch};
 use crate::clock::Stopwatch;
+use crate::ports::CommandSpec;
 
 /// The most bytes that one read takes: the size of ralph's pipes.
 const CHUNK: usize = process_tree::PIPE;

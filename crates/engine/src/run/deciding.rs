@@ -12,6 +12,7 @@ use super::workspace::Workspace;
 use crate::ports::Candidate;
 use crate::trust::version_of;
 use crate::untrusted;
+use crate::worktree_files;
 
 impl Ports {
     /// Before a session: the deciding files as it finds them.
@@ -172,7 +173,8 @@ impl Ports {
         let mut found = Vec::new();
         for path in ledger.protected.keys().filter(|path| patterns.matches(path)) {
             let judged = digest(workspace.vcs.file(&candidate.tree, path)?.as_deref());
-            let place = untrusted::read(&workspace.project.worktree, path.as_ref(), untrusted::ANY);
+            let place =
+                worktree_files::read(&workspace.project.worktree, path.as_ref(), untrusted::ANY);
             let place = digest(place.ok().as_deref());
             if ledger.is_touched(path, &judged) || ledger.is_touched(path, &place) {
                 found.push(path.clone());

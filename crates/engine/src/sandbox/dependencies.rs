@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use crate::git::Git;
-use crate::untrusted::{SMALL, read_named};
+use crate::untrusted::{SMALL, read_through_links};
 
 /// Manifests: whether the file names other packages, and whether it makes its folder a package.
 const MANIFESTS: [(&str, bool, bool); 15] = [
@@ -155,7 +155,7 @@ fn paths_in(line: &str) -> impl Iterator<Item = &str> {
 
 /// The text of a manifest; nothing where it is anything but a file of text.
 fn manifest(path: &Path) -> String {
-    let bytes = read_named(None, path, SMALL).unwrap_or_default();
+    let bytes = read_through_links(path, SMALL).unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_default()
 }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::ports::{HookEnd, HookSandbox};
-use crate::probe::{self, Ended, Probe};
+use crate::ports::{Probe, ProbeEnd};
+use crate::probe;
 use crate::process::CommandSpec;
 use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand};
 
@@ -34,7 +35,8 @@ impl HookSandbox for Hooked {
         let wrapped = match self.0.wrap(hook, &sandboxed) {
             Ok(wrapped) => wrapped,
             Err(error) => {
-                let end = Ended::NotStarted(format!("the sandbox could not be created: {error}"));
+                let end =
+                    ProbeEnd::NotStarted(format!("the sandbox could not be created: {error}"));
                 let probe = Probe { end, output: String::new(), took: Duration::ZERO };
                 return HookEnd { probe, notes: vec![] };
             }

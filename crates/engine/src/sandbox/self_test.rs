@@ -14,7 +14,7 @@ use super::config::{Sandbox, SandboxConfig};
 use super::sandboxed_command::{ProgramKind, SandboxedCommand};
 use super::stages::TRIES;
 use crate::ports::Bind;
-use crate::probe::{Ended, Probe};
+use crate::ports::{Probe, ProbeEnd};
 use crate::process::CommandSpec;
 
 /// How long it may take: a slow machine is no reason to run without a sandbox.
@@ -130,11 +130,11 @@ pub(super) fn run(sandbox: &Sandbox, config: &SandboxConfig) -> Result<(), Strin
         ran = tried(&tested, &command, &sandboxed).map_err(text)?;
     }
     match ran.end {
-        Ended::Exited(0) => Ok(()),
-        Ended::TimedOut => Err("the self-test timed out".to_owned()),
-        Ended::Interrupted => Err("the self-test was interrupted".to_owned()),
-        Ended::NotStarted(error) => Err(error),
-        Ended::Exited(_) => Err(match ran.output.trim() {
+        ProbeEnd::Exited(0) => Ok(()),
+        ProbeEnd::TimedOut => Err("the self-test timed out".to_owned()),
+        ProbeEnd::Interrupted => Err("the self-test was interrupted".to_owned()),
+        ProbeEnd::NotStarted(error) => Err(error),
+        ProbeEnd::Exited(_) => Err(match ran.output.trim() {
             "" => "the self-test failed without output".to_owned(),
             output => output.lines().last().unwrap_or(output).to_owned(),
         }),

@@ -12,7 +12,7 @@ use crate::git::folders::gone;
 use crate::git::listed::{Listed, Listing, listing, standard_file, written_path};
 use crate::git::scratch::copy_with_time;
 use crate::git::{Git, GitError, GitResult};
-use crate::untrusted::{DOCUMENT, LARGE, SMALL, read_named, read_own};
+use crate::untrusted::{DOCUMENT, LARGE, SMALL, read_own, read_through_links};
 
 /// The user's list of ignored files, and of attributes, as they are named in the directories.
 const LISTS: [(&str, &str, &str); 2] = [
@@ -75,7 +75,7 @@ impl SessionGitDir {
     fn lists(&self, listing: &Listing) -> Vec<(&'static str, &'static str, Vec<u8>)> {
         let read = |(key, name, standard): (&'static str, &'static str, &str)| {
             let path = self.list_path(listing, key, standard)?;
-            Some((key, name, read_named(None, &path, DOCUMENT).ok()?))
+            Some((key, name, read_through_links(&path, DOCUMENT).ok()?))
         };
         LISTS.into_iter().filter_map(read).collect()
     }
@@ -194,7 +194,7 @@ impl SessionGitDir {
         }
         let hidden = |name: &Path| name == Path::new("ralph") || name == Path::new("stash");
         copy_tree(&self.common.join("refs"), &to.join("refs"), &|name| !hidden(name))?;
-        let packed = match read_named(None, &self.common.join("packed-refs"), LARGE) {
+        let packed = match read_through_links(&self.common.join("packed-refs"), LARGE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             other => other?,
         };
@@ -213,7 +213,7 @@ impl SessionGitDir {
         let mut next = vec![self.common.join("objects")];
         while let Some(objects) = next.pop() {
             let text =
-                read_named(None, &objects.join("info/alternates"), SMALL).unwrap_or_default();
+                read_through_links(&objects.join("info/alternates"), SMALL).unwrap_or_default();
             for line in text.split(|byte| *byte == b'\n') {
                 if line.is_empty() || line.starts_with(b"#") {
                     continue;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::{SMALL, bytes, read_named, refusal};
+use super::{SMALL, bytes, read_through_links, refusal};
 use crate::kept::STATE;
 
 /// What SQLite and ralph keep beside a task database.
@@ -75,7 +75,7 @@ pub fn other_owner(folder: &Path) -> Option<String> {
     let ours = rustix::process::geteuid().as_raw();
     let may_own = owner == ours || owner == 0 || around.is_some_and(|around| around.uid() == owner);
     let named = || {
-        let users = read_named(None, Path::new(USERS), SMALL).unwrap_or_default();
+        let users = read_through_links(Path::new(USERS), SMALL).unwrap_or_default();
         user_named(&String::from_utf8_lossy(&users), owner).unwrap_or(format!("uid {owner}"))
     };
     (!may_own).then(named)

@@ -16,8 +16,8 @@ use crate::git::listed::listing;
 use crate::git::scratch::Scratch;
 use crate::git::{ELSEWHERE, Git, GitError, GitResult};
 use crate::host::may_run;
-use crate::ports::{Bind, Candidate, HookSandbox, RunBase, SessionCommits, Vcs};
-use crate::probe::{self, Ended};
+use crate::ports::{Bind, Candidate, HookSandbox, ProbeEnd, RunBase, SessionCommits, Vcs};
+use crate::probe;
 use crate::process::CommandSpec;
 use crate::session_git::sandbox::is_no;
 use crate::untrusted::read_own;
@@ -213,11 +213,11 @@ impl GitVcs {
             }
         };
         let why = match ran.end {
-            Ended::Exited(0) => return Ok(()),
-            Ended::Exited(code) => format!("exit code {code}"),
-            Ended::TimedOut => format!("timed out after {}s", hooks.timeout.as_secs()),
-            Ended::Interrupted => "it was stopped".to_owned(),
-            Ended::NotStarted(error) => error,
+            ProbeEnd::Exited(0) => return Ok(()),
+            ProbeEnd::Exited(code) => format!("exit code {code}"),
+            ProbeEnd::TimedOut => format!("timed out after {}s", hooks.timeout.as_secs()),
+            ProbeEnd::Interrupted => "it was stopped".to_owned(),
+            ProbeEnd::NotStarted(error) => error,
         };
         let output = ran.output.trim();
         let output = &output[output.ceil_char_boundary(output.len().saturating_sub(SHOWN))..];

@@ -30,7 +30,7 @@ use crate::ports::{
 };
 use crate::project::{Project, write_privately};
 use crate::sync::lock;
-use crate::untrusted::settle_base;
+use crate::worktree_files::settle_base;
 
 #[derive(Debug)]
 pub struct GitVcs {

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use ralph_core::branch::BranchName;
 
+use crate::ports::ProbeEnd;
 use crate::ports::{GitError, SandboxMounts};
-use crate::probe::{self, Ended};
+use crate::probe;
 use crate::process::CommandSpec;
 use crate::project::write_privately;
 use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand};
@@ -64,11 +65,11 @@ pub fn run_worktree_setup(
     // It is only there to be looked at.
     let _ = write_privately(log, &ran.output);
     let how = match ran.end {
-        Ended::Exited(0) => return Ok(worktrees.mark_set_up(branch)?),
-        Ended::Interrupted => return Err(WorktreeSetupError::Interrupted),
-        Ended::Exited(code) => format!("exited with code {code}"),
-        Ended::TimedOut => "timed out after 1h".to_owned(),
-        Ended::NotStarted(error) => format!("could not be started: {error}"),
+        ProbeEnd::Exited(0) => return Ok(worktrees.mark_set_up(branch)?),
+        ProbeEnd::Interrupted => return Err(WorktreeSetupError::Interrupted),
+        ProbeEnd::Exited(code) => format!("exited with code {code}"),
+        ProbeEnd::TimedOut => "timed out after 1h".to_owned(),
+        ProbeEnd::NotStarted(error) => format!("could not be started: {error}"),
     };
     Err(failed(how))
 }

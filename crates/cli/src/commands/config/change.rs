@@ -7,6 +7,7 @@ use clap::Args;
 use ralph_core::trust::SETTINGS;
 use ralph_engine::project::{Project, private_folder, write_atomically, write_through};
 use ralph_engine::untrusted;
+use ralph_engine::worktree_files;
 
 use crate::commands::editor::Editor;
 use crate::config::{self, Config, Loaded, Origin, Reach, Setting, View};
@@ -129,7 +130,7 @@ impl ConfigFile {
         let none =
             || CliError::failed("ralph does not know where your config file is").hint("set HOME");
         let path = context.environment.user_config.clone().ok_or_else(none)?;
-        let text = text_of(&path, untrusted::read_named(None, &path, untrusted::SMALL))?;
+        let text = text_of(&path, untrusted::read_through_links(&path, untrusted::SMALL))?;
         let shown = context.short(&path);
         Ok(Self { path, shown, is_user: true, text })
     }
@@ -141,7 +142,7 @@ impl ConfigFile {
             Some(path) => (path.clone(), path.clone()),
             None => (root.join(SETTINGS), SETTINGS.into()),
         };
-        let text = text_of(&path, untrusted::read_named(Some(root), &path, untrusted::SMALL))?;
+        let text = text_of(&path, worktree_files::read_named(Some(root), &path, untrusted::SMALL))?;
         // ralph has just read it, so a link in the worktree is committed and leads to another file there.
         let path = if path.is_symlink() { path.canonicalize()? } else { path };
         Ok(Self { path, shown, is_user: false, text })

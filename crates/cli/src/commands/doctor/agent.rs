@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use ralph_engine::agents::{self, Agent};
 use ralph_engine::host::host;
-use ralph_engine::probe::{self, Ended};
+use ralph_engine::ports::ProbeEnd;
+use ralph_engine::probe;
 
 use super::check::Check;
 use crate::config::{Config, key};
@@ -96,18 +97,18 @@ fn version(
     let name = facts.name;
     let place = path.display();
     Some(match ran.end {
-        Ended::Exited(0) => judge(facts, profile, ran.output.trim(), &place.to_string()),
-        Ended::Exited(code) => {
+        ProbeEnd::Exited(0) => judge(facts, profile, ran.output.trim(), &place.to_string()),
+        ProbeEnd::Exited(code) => {
             Check::fail("agent", format!("{place} --version failed with exit code {code}"))
                 .output(&ran.output)
                 .remedy(format!("reinstall it: {}", facts.install))
         }
-        Ended::TimedOut => {
+        ProbeEnd::TimedOut => {
             let says = format!("{place} --version timed out after {}s", ran.took.as_secs());
             Check::fail("agent", says).remedy(format!("try it yourself: {name} --version"))
         }
-        Ended::Interrupted => return None,
-        Ended::NotStarted(error) => {
+        ProbeEnd::Interrupted => return None,
+        ProbeEnd::NotStarted(error) => {
             Check::fail("agent", format!("{place} cannot be started: {error}"))
                 .remedy(format!("reinstall it: {}", facts.install))
         }

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use ralph_engine::host::host;
-use ralph_engine::probe::{self, Ended};
+use ralph_engine::ports::ProbeEnd;
+use ralph_engine::probe;
 use ralph_engine::project::{Project, write_through};
 use ralph_engine::sandbox::{self, Choice, Level, Unavailable, Wanted};
 
@@ -106,7 +107,7 @@ fn install(package: &str, context: &Context<'_>) -> Option<String> {
     let arguments = ["install", "-y", "--no-install-recommends", package];
     let variables = host().environment(&context.environment.all);
     let ran = probe::run(manager, &arguments, Path::new("/"), &variables, PATIENCE);
-    matches!(ran.end, Ended::Exited(0)).then(|| format!("installed {package}"))
+    matches!(ran.end, ProbeEnd::Exited(0)).then(|| format!("installed {package}"))
 }
 
 fn write_level(level: Level, context: &Context<'_>) -> Option<String> {

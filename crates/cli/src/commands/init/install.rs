@@ -7,6 +7,7 @@ use ralph_core::agents_md;
 use ralph_engine::project::{Project, write_atomically};
 use ralph_engine::prompts::InitFile;
 use ralph_engine::untrusted;
+use ralph_engine::worktree_files;
 
 use super::hooks;
 use super::propose::{self, Proposal};
@@ -149,7 +150,7 @@ pub(super) fn unlinked(base: &Path, relative: &str) -> Result<PathBuf, String> {
 
 /// The text of a file, or `None` if it does not exist. Follows a committed link within the repository.
 pub(super) fn read_target(base: &Path, relative: &str) -> Result<Option<String>, String> {
-    match untrusted::read_text(base, Path::new(relative), untrusted::DOCUMENT) {
+    match worktree_files::read_text(base, Path::new(relative), untrusted::DOCUMENT) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             Err("it is not UTF-8 text".to_owned())
         }

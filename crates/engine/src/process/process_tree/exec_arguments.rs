@@ -7,8 +7,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use crate::ports::CommandSpec;
 use crate::process::mark::{self, Mark};
-use crate::process::spec::CommandSpec;
 
 /// Where programs are searched without a `PATH`.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";

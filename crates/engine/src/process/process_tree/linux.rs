@@ -15,9 +15,9 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use super::exec_arguments::Words;
 use super::subreaper::{self, Subreaper};
 use super::{News, PIPE, ProcessId, Started, on_lasting_thread, spawn_detached};
+use crate::ports::CommandSpec;
 use crate::process::mark::Mark;
 use crate::process::procfs::{Process, below};
-use crate::process::spec::CommandSpec;
 
 /// How often a dropped process tree is searched for survivors.
 const SWEEPS: u32 = 3;

@@ -10,8 +10,8 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::{Child, Command};
 
 use super::{News, ProcessId, Started, on_lasting_thread};
+use crate::ports::CommandSpec;
 use crate::process::mark::{self, Mark};
-use crate::process::spec::CommandSpec;
 
 /// How often ralph polls a group without its leader: no event reports its end.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::ports::Vcs;
 use crate::project::Project;
 use crate::run::setup::Setup;
-use crate::untrusted::{SMALL, read_named};
+use crate::untrusted::{SMALL, read_through_links};
 
 /// These inputs at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,7 +39,7 @@ impl JudgingInputs {
         let (mut relevant_text, mut files) = (Vec::new(), Vec::new());
         let mut note = |name: String, path: &Path, says: fn(&str) -> String| {
             files.push((path.to_owned(), outside(path)));
-            let text = read_named(None, path, SMALL).unwrap_or_default();
+            let text = read_through_links(path, SMALL).unwrap_or_default();
             relevant_text.push((name, says(&String::from_utf8_lossy(&text))));
         };
         let common = &project.git_dir;
@@ -134,7 +134,7 @@ const FILTERS: [&str; 10] = [
 
 /// What `objects/info/alternates` says.
 fn borrowed(project: &Project) -> Vec<u8> {
-    read_named(None, &project.git_dir.join("objects/info/alternates"), SMALL).unwrap_or_default()
+    read_through_links(&project.git_dir.join("objects/info/alternates"), SMALL).unwrap_or_default()
 }
 
 /// The patterns of files that git ignores, without ralph's own.
