@@ -652,7 +652,7 @@ fn play(
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Invariants 23 to 30: facts before effects, one end per start, nothing new after a stop, one
+    /// Invariants 24 to 31: facts before effects, one end per start, nothing new after a stop, one
     /// finish with all slots free, the journal folds to the state, strays change nothing.
     #[test]
     fn the_loop_keeps_its_invariants(
