@@ -27,7 +27,6 @@ use ralph_engine::store::{SqliteStore, sqlite};
 use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
 use ralph_engine::worktree_files;
-use ralph_engine::worktree_files;
 use ralph_engine::worktrees::Worktrees;
 
 use crate::arguments::GlobalArgs;
