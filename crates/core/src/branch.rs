@@ -42,6 +42,9 @@ pub enum BranchError {
     Nested { outer: String, inner: String },
 }
 
+/// What the names of tasks' branches begin with.
+pub const TASK_PREFIX: &str = "ralph/";
+
 /// The name of a branch, without `refs/heads/`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BranchName(String);
@@ -50,6 +53,13 @@ impl BranchName {
     pub fn new(text: &str) -> Result<Self, BranchError> {
         check(text)?;
         Ok(Self(text.to_owned()))
+    }
+
+    /// The branch of a task's worktree. A file system may ignore case, so capital letters are written as bytes.
+    pub fn of_task(task: &TaskId) -> Result<Self, BranchError> {
+        let is_plain =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        Self::new(&format!("{TASK_PREFIX}{}", escaped(task.as_str(), '=', is_plain)))
     }
 
     /// The folder of its worktree below that of all worktrees, by its parts. No part is `.`, `..` or
@@ -189,6 +199,17 @@ pub fn check_beside(old: &BranchName, new: &BranchName) -> Result<(), BranchErro
     }
 }
 
+/// The task whose branch has this name.
+pub fn task_of_branch(branch: &str) -> Option<TaskId> {
+    let mut parts = branch.strip_prefix(TASK_PREFIX)?.split('=');
+    let mut text = parts.next()?.to_owned();
+    for part in parts {
+        text.push(char::from(u8::from_str_radix(part.get(..2)?, 16).ok()?));
+        text.push_str(&part[2..]);
+    }
+    TaskId::new(text).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,5 +345,19 @@ mod tests {
         let parts: Vec<String> = name("feat/a.b/c").folder().map(str::to_owned).collect();
         assert_eq!(parts, ["feat", "a.b", "c"]);
         assert_eq!(name("feat/a.b/c").last_part(), "c");
+    }
+
+    #[test]
+    fn a_branch_names_its_task() {
+        for id in ["t-abcd2345", "task-cli/01", "A.b:c#d@e+f=g", "a", "A"] {
+            let id = TaskId::new(id).unwrap();
+            let branch = BranchName::of_task(&id).unwrap();
+            assert_eq!(task_of_branch(branch.as_str()), Some(id.clone()), "{branch}");
+        }
+        assert_eq!(task_of_branch("main"), None);
+        assert_eq!(task_of_branch("ralph/=ZZ"), None);
+        let twins = ["A", "a"].map(|id| TaskId::new(id).unwrap());
+        let twins = twins.map(|id| BranchName::of_task(&id).unwrap().to_string());
+        assert_ne!(twins[0].to_lowercase(), twins[1].to_lowercase());
     }
 }

@@ -120,6 +120,14 @@ pub fn printable_line(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// The end of a text in at most so many bytes, with a mark where something is missing.
+pub fn tail(text: &str, most: usize) -> String {
+    match text.len().checked_sub(most) {
+        None | Some(0) => text.to_owned(),
+        Some(from) => format!("…{}", &text[text.ceil_char_boundary(from)..]),
+    }
+}
+
 /// The words with their detail, where that says more.
 pub fn with_detail(words: &str, detail: &str) -> String {
     let detail = detail.trim();

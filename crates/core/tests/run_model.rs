@@ -3,16 +3,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use std::collections::HashMap;
+
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use ralph_core::agent::{self, EndClass, ProcessEnd, SessionEnd, Signals, Tier};
 use ralph_core::ids::{AttemptId, QuestionId, RunId};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    Cancel, Claims, Class, Commits, Control, Effect, EndsWhen, Exhausted, Fact, GateReport, Input,
-    Landing, Phase, Picker, Policy, Port, Publication, Publish, PublishEnd, Request,
-    RequestedOutcome, Review, ReviewEnd, RunEvent, RunState, SessionReport, Settled, Slot, SlotId,
-    Survey, TaskAction, TaskBrief, TaskResult, Unit, VERIFIER, Verifier, VerifierModel,
+    Cancel, Claims, Class, Commits, Conflict, Control, Effect, EndsWhen, Exhausted, Fact,
+    GateReport, Input, Landing, Phase, Picker, Policy, Port, Publication, Publish, PublishEnd,
+    Request, RequestedOutcome, Review, ReviewEnd, RunEvent, RunState, SessionReport, Settled, Slot,
+    SlotId, Survey, TaskAction, TaskBrief, TaskResult, Unit, VERIFIER, Verifier, VerifierModel,
     VerifierReport, decide,
 };
 use ralph_core::task::{Counts, RetryLimit, Status};
@@ -115,6 +117,12 @@ struct World {
     ended: Vec<u32>,
     /// Tasks that a session was started on.
     begun: Vec<TaskId>,
+    /// Sessions that are over and not reported yet.
+    over: HashMap<SlotId, Box<SessionReport>>,
+}
+
+fn conflict() -> Conflict {
+    Conflict { files: vec!["a".to_owned()], report: None }
 }
 
 impl World {
@@ -139,6 +147,7 @@ impl World {
             started: vec![],
             ended: vec![],
             begun: vec![],
+            over: HashMap::new(),
         };
         let started = Fact::RunStarted {
             policy: Box::new(policy),
@@ -269,6 +278,17 @@ impl World {
         Ok(())
     }
 
+    /// The end of a session reaches the loop, or the store fails first.
+    fn report_session(&mut self, slot: SlotId, dice: &mut Dice<'_>) -> Result<(), TestCaseError> {
+        if dice.roll(12) == 11 {
+            let (error, for_good) = ("it broke".to_owned(), dice.roll(8) == 7);
+            return self.send(&Input::PortFailed { slot, port: Port::Store, error, for_good });
+        }
+        let report =
+            self.over.remove(&slot).expect("a session is reported once, and only if it ran");
+        self.send(&Input::SessionEnded { slot, report })
+    }
+
     /// Answers one effect, well or badly.
     fn answer(&mut self, effect: Effect, dice: &mut Dice<'_>) -> Result<(), TestCaseError> {
         if let Effect::Survey { slot }
@@ -320,13 +340,20 @@ impl World {
                 self.send(&Input::SessionStarted { slot, log })?;
                 self.in_session = false;
                 let report = Box::new(self.report(task.map(|task| *task), dice));
-                Input::SessionEnded { slot, report }
+                self.over.insert(slot, report);
+                return self.report_session(slot, dice);
             }
+            Effect::ReportSession { slot } => return self.report_session(slot, dice),
             Effect::MakeCandidate { slot, .. } => {
                 let tree = format!("t{}", dice.roll(3));
                 Input::CandidateMade { slot, tree, files: vec![], file_count: 0, plan_only: false }
             }
-            Effect::Judge { slot } => {
+            Effect::Park { slot, .. } => {
+                self.claimed -= 1;
+                self.waiting += 1;
+                Input::Parked { slot }
+            }
+            Effect::Judge { slot, foresee } => {
                 let red = dice.roll(3) == 2;
                 let gate = GateReport {
                     name: "test".to_owned(),
@@ -338,7 +365,7 @@ impl World {
                 };
                 let gates = if dice.roll(4) == 3 { vec![] } else { vec![gate] };
                 let tree_changed_while_judging = dice.roll(10) == 9;
-                let conflict = if dice.roll(6) == 5 { vec!["a".to_owned()] } else { vec![] };
+                let conflict = (foresee && dice.roll(6) == 5).then(conflict);
                 Input::Judged {
                     slot,
                     tree: "t1".to_owned(),
@@ -375,7 +402,7 @@ impl World {
             Effect::Integrate { slot, .. } => {
                 let landing = match dice.roll(6) {
                     5 => return self.send(&Input::HeadMoved { slot }),
-                    1 => Landing::Conflict { files: vec!["a".to_owned()] },
+                    1 => Landing::Conflict(conflict()),
                     2 => Landing::InTheWay { files: vec!["a".to_owned()] },
                     0 => Landing::Straight,
                     _ => Landing::Rebased,
@@ -602,7 +629,7 @@ impl World {
                 tree: String::new(),
                 gates: vec![],
                 tree_changed_while_judging: false,
-                conflict: vec![],
+                conflict: None,
             },
         };
         // A slot is woken once per wait: the engine forgets the timer of a wait that is over.

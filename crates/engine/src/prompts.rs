@@ -21,7 +21,7 @@ use ralph_core::text::printable;
 pub use error::{TemplateError, TemplateFault};
 pub use older::{InitFile, OldRules};
 pub use overhead::Shape;
-pub use prompting::{IterationRetry, PromptError, PromptFor, Prompting};
+pub use prompting::{PromptError, PromptFor, Prompting};
 
 use crate::untrusted;
 use crate::worktree_files;

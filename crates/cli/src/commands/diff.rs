@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ralph_core::TaskId;
+use ralph_core::branch::task_of_branch;
 use ralph_core::records::FileChange;
 use ralph_core::run::{Fact, RunEvent, SlotId};
 use ralph_core::task::{Status, Task};
@@ -12,7 +13,6 @@ use ralph_core::view::history::LandedIteration;
 use ralph_engine::git::Git;
 use ralph_engine::ports::Trees;
 use ralph_engine::project::Project;
-use ralph_engine::run::task_of_branch;
 use ralph_engine::run_files::WorktreeLock;
 use ralph_engine::vcs::GitVcs;
 use ralph_engine::vcs::wip::list_wip;

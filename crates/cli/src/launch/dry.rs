@@ -6,13 +6,13 @@ use ralph_core::attempt::context::AssignedTask;
 use ralph_core::attempt::prompt::{Prompt, pick_prompt, tokens};
 use ralph_core::policy::strategy::{ModelFacts, ModelState, choose};
 use ralph_core::run::exit::{self, View};
-use ralph_core::run::{Picker, RunState, StopReason, Survey};
+use ralph_core::run::{Earlier, Picker, RunState, StopReason, Survey};
 use ralph_core::task::Task;
 use ralph_engine::agents::{Permissions, PromptBy, SessionSpec, Written};
 use ralph_engine::clock;
 use ralph_engine::plan_file::{PlanFile, Preview, ReconcileError};
 use ralph_engine::ports::Store;
-use ralph_engine::prompts::{IterationRetry, PromptError, PromptFor, Shape};
+use ralph_engine::prompts::{PromptError, PromptFor, Shape};
 use ralph_engine::sandbox::Level;
 use ralph_ui::dry_run::DryRun;
 
@@ -139,8 +139,7 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPr
     let group = |index: usize| doc.group_of(index).map(|group| group.title.clone());
     let prompt = match (by_iteration, next) {
         (true, _) => {
-            let first = IterationRetry { iteration: 1, ..IterationRetry::default() };
-            let text = plan.agent.prompting.whole(&first).map_err(prompt_error)?;
+            let text = plan.agent.prompting.whole(1, &Earlier::default()).map_err(prompt_error)?;
             let (size, own) = (tokens(&text), own_words(plan, Shape::Whole, &text)?);
             (PromptBy::Stdin(text), size, own)
         }

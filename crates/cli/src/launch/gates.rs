@@ -14,7 +14,6 @@ use ralph_engine::host::may_run;
 use ralph_engine::project::Project;
 use ralph_engine::sandbox::Level;
 use ralph_engine::vcs::GitVcs;
-use ralph_engine::worktree_files;
 
 use super::agent;
 use super::{GATE_TIMEOUT, sandbox};

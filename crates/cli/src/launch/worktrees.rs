@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use ralph_core::branch::TASK_PREFIX;
 use ralph_engine::git::{Signing, signing};
 use ralph_engine::project::Project;
-use ralph_engine::run::{BRANCH_PREFIX, WorktreePool};
+use ralph_engine::run::WorktreePool;
 use ralph_engine::session_git::GitSandbox;
 use ralph_engine::vcs::trunk::Trunk;
 use ralph_engine::worktrees::{Identity, Worktrees};
@@ -64,8 +65,7 @@ pub(super) fn pools(
         let Some(trunk) = Trunk::new(project).ok().filter(|_| alone) else {
             return Ok((None, None));
         };
-        if !worktrees.has_traces() && trunk.branches(BRANCH_PREFIX).map_err(git_failed)?.is_empty()
-        {
+        if !worktrees.has_traces() && trunk.branches(TASK_PREFIX).map_err(git_failed)?.is_empty() {
             return Ok((None, None));
         }
     }

@@ -3,9 +3,10 @@
 use super::SlotId;
 use super::class::Class;
 use super::outcome::Outcome;
-use super::report::TaskBrief;
-use crate::agent::Ignored;
+use super::report::{Earlier, TaskBrief};
+use crate::agent::{Ignored, Usage};
 use crate::ids::TaskId;
+use crate::records::GateReport;
 use crate::time::Timestamp;
 
 /// How a session is stopped.
@@ -86,6 +87,12 @@ pub struct Settlement {
     pub detail: String,
     /// Each task that the session held.
     pub tasks: Vec<Ending>,
+    /// The results of the gates and of the verifier.
+    pub gates: Vec<GateReport>,
+    /// What the session and its verifier used. The first task takes all of it on.
+    pub usage: Usage,
+    /// The end of what the session said last.
+    pub last_words: String,
     /// Commit the session's uncommitted work with this, before the task database says done.
     pub commit: Option<CommitPlan>,
     /// Save uncommitted work under this task and number.
@@ -130,10 +137,16 @@ pub enum Effect {
         overridden: Option<String>,
         /// How often the task failed in the same way, where that chose the model; else the agent's hint did.
         raised: Option<u32>,
+        /// How the iteration before it ended.
+        earlier: Box<Earlier>,
     },
     StopSession {
         slot: SlotId,
         how: Stopping,
+    },
+    /// Report the end of a session that is over. The last try failed; the session must not run again for that.
+    ReportSession {
+        slot: SlotId,
     },
     /// Write the tree for the gates to judge.
     MakeCandidate {
@@ -144,12 +157,16 @@ pub enum Effect {
     /// Run the gates on it.
     Judge {
         slot: SlotId,
+        /// Look for conflicts with work that has landed, if the gates pass: a verifier is next.
+        foresee: bool,
     },
     /// Run the verifier on it.
     Verify {
         slot: SlotId,
         /// The tasks that the session calls done.
         tasks: Vec<TaskBrief>,
+        /// The results of the gates.
+        gates: Vec<GateReport>,
         model: Option<String>,
     },
     /// Commit the session's uncommitted work in its worktree, and rebase it onto work that has landed on the
@@ -158,6 +175,8 @@ pub enum Effect {
         slot: SlotId,
         /// The commit for uncommitted work; `None` where only the agent commits.
         commit: Option<Box<CommitPlan>>,
+        /// What judged the work.
+        gates: Vec<GateReport>,
         /// Lock the branch until the work has landed or is rejected.
         hold: bool,
     },
@@ -165,6 +184,12 @@ pub enum Effect {
     Settle {
         slot: SlotId,
         settlement: Box<Settlement>,
+    },
+    /// Leave a task that was just claimed to the user: it is over its budget.
+    Park {
+        slot: SlotId,
+        task: Box<TaskBrief>,
+        reason: String,
     },
     /// Release a claim on which nothing was started.
     Release {

@@ -45,6 +45,7 @@ impl RunState {
         for note in &report.notes {
             self.trouble = self.trouble.and(trouble_signals(note));
         }
+        self.earlier.ignored = report.ignored().iter().map(ToString::to_string).collect();
         if let Some(tier) = report.signals.next_model {
             self.models.hint = Some(tier);
         }
@@ -135,6 +136,8 @@ impl RunState {
                 _ => self.trouble.and(trouble(*class)),
             };
         }
+        let gates = self.slots.get(*slot as usize).and_then(Slot::work).map(Work::gates);
+        self.earlier.iteration_ended(*class, detail, gates.unwrap_or_default());
         self.last_class = Some(*class);
         self.last_parked = parked;
         self.parked_in_a_row = if class.parks() { self.parked_in_a_row + 1 } else { 0 };

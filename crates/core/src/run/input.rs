@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::SlotId;
 use super::control::Control;
 use super::fact::LeftTask;
-use super::landing::Landing;
+use super::landing::{Conflict, Landing};
 use super::merging::NeedsMerge;
 use super::notice::Notice;
 use super::outcome::Planned;
@@ -163,9 +163,8 @@ pub enum Input {
         gates: Vec<GateReport>,
         /// The files changed while the gates ran, twice: the result does not count.
         tree_changed_while_judging: bool,
-        /// The files in which it conflicts with work that has landed. Checked only where the gates passed and
-        /// a verifier is next.
-        conflict: Vec<String>,
+        /// It conflicts with work that has landed. Checked only where the gates passed and a verifier is next.
+        conflict: Option<Conflict>,
     },
     Verified {
         slot: SlotId,
@@ -180,6 +179,10 @@ pub enum Input {
         /// The tree that would land.
         tree: String,
         landing: Landing,
+    },
+    /// The task waits for the user.
+    Parked {
+        slot: SlotId,
     },
     /// The settlement was carried out.
     Settled {
@@ -239,6 +242,7 @@ impl Input {
             | Self::Claimed { slot, .. }
             | Self::Peeked { slot, .. }
             | Self::NothingToClaim { slot }
+            | Self::Parked { slot }
             | Self::WorkFound { slot, .. }
             | Self::SessionStarted { slot, .. }
             | Self::SessionEnded { slot, .. }
@@ -270,6 +274,7 @@ impl Input {
             Self::Claimed { .. } => "claimed",
             Self::Peeked { .. } => "peeked",
             Self::NothingToClaim { .. } => "nothing_to_claim",
+            Self::Parked { .. } => "parked",
             Self::WorkFound { .. } => "work_found",
             Self::SessionStarted { .. } => "session_started",
             Self::SessionEnded { .. } => "session_ended",

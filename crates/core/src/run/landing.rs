@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::amounts::first_of;
+use crate::records::GateReport;
 
 /// The name under which evidence about landing is kept.
 pub const MERGE: &str = "merge";
@@ -19,12 +20,19 @@ pub enum Landing {
     /// It was rebased onto work that landed since; the gates have to judge the result.
     Rebased,
     /// It conflicts with work that landed since.
-    Conflict {
-        /// The files with conflicts.
-        files: Vec<String>,
-    },
+    Conflict(Conflict),
     /// The user has uncommitted changes in files that would change.
     InTheWay { files: Vec<String> },
+}
+
+/// Work that conflicts with work that landed since it began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conflict {
+    /// The files with conflicts.
+    pub files: Vec<String>,
+    /// The conflict as the next session needs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<GateReport>,
 }
 
 impl Landing {
@@ -32,7 +40,7 @@ impl Landing {
     pub fn obstacle(&self) -> Option<String> {
         match self {
             Self::Straight | Self::Rebased => None,
-            Self::Conflict { files } => Some(format!(
+            Self::Conflict(Conflict { files, .. }) => Some(format!(
                 "conflicts with work that landed meanwhile, in {}",
                 first_of(files, NAMED)
             )),
@@ -53,7 +61,8 @@ mod tests {
         assert_eq!(Landing::Straight.obstacle(), None);
         assert_eq!(Landing::Rebased.obstacle(), None);
         let files: Vec<String> = (1..=10).map(|n| format!("f{n}")).collect();
-        let output = Landing::Conflict { files: files.clone() }.obstacle().unwrap();
+        let conflict = Conflict { files: files.clone(), report: None };
+        let output = Landing::Conflict(conflict).obstacle().unwrap();
         assert!(output.ends_with("f8 and 2 more"), "{output}");
         let output = Landing::InTheWay { files }.obstacle().unwrap();
         assert!(output.contains("commit them, then run ralph retry"), "{output}");

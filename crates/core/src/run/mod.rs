@@ -19,6 +19,7 @@ mod effect;
 mod evolve;
 pub mod exit;
 mod fact;
+mod history;
 mod input;
 mod landing;
 pub mod lanes;
@@ -42,8 +43,9 @@ pub use control::{Cancel, Control};
 pub use decide::{Step, decide};
 pub use effect::{CommitPlan, Effect, Ending, Settlement, SignalNote, Stopping, TaskAction};
 pub use fact::{Fact, LeftTask, RunEvent, Wait};
+pub use history::cost;
 pub use input::{Input, Port, Settled, Survey, TaskResult};
-pub use landing::{Landing, MERGE};
+pub use landing::{Conflict, Landing, MERGE};
 pub use merging::{NeedsMerge, WorkPlace, needs_merge};
 pub use notice::Notice;
 pub use outcome::{Outcome, Planned, StopReason};
@@ -51,8 +53,8 @@ pub use overlap::overlaps;
 pub use policy::{Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit};
 pub use publish::{Publication, Publish, PublishEnd, Publishing};
 pub use report::{
-    About, CHANGES, COMMIT_HOOK, FORBIDDEN, FinishedWork, PROTECTED, Request, RequestedOutcome,
-    SIGNAL, SameFailure, SessionReport, TaskBrief, Unsignaled, WEAKENED,
+    About, CHANGES, COMMIT_HOOK, Earlier, FORBIDDEN, FinishedWork, PROTECTED, Request,
+    RequestedOutcome, SIGNAL, SameFailure, SessionReport, TaskBrief, Unsignaled, WEAKENED,
 };
 pub use review::{Review, ReviewEnd};
 pub use slot::{Difference, EndedSession, InHand, Interventions, Iteration, Phase, Slot, Work};

@@ -4,11 +4,11 @@
 
 use super::fact::Fact;
 use super::input::Input;
+use super::landing::{Conflict, Landing};
 use super::notice::Notice;
 use super::report::{Request, RequestedOutcome, SessionReport};
 use super::verifier::VerifierReport;
 use crate::agent::{ProcessEnd, SessionEnd, Signals, Verdict};
-use crate::records::GateReport;
 use crate::redact::Secrets;
 
 impl Input {
@@ -38,8 +38,14 @@ impl Input {
             }
             Self::SessionEnded { report, .. } => report.clean(secrets),
             Self::HookRefused { gate, .. } => secrets.clean(&mut gate.digest),
-            Self::Judged { gates, .. } => {
-                gates.iter_mut().for_each(|gate| secrets.clean(&mut gate.digest));
+            Self::Judged { gates, conflict, .. } => {
+                let found = conflict.iter_mut().filter_map(|conflict| conflict.report.as_mut());
+                gates.iter_mut().chain(found).for_each(|gate| secrets.clean(&mut gate.digest));
+            }
+            Self::Integrated { landing, .. } => {
+                if let Landing::Conflict(Conflict { report: Some(report), .. }) = landing {
+                    secrets.clean(&mut report.digest);
+                }
             }
             Self::Verified { report, .. } => report.clean(secrets),
             Self::Settled { settled, .. } => {
@@ -68,7 +74,7 @@ impl Input {
             Self::NothingToClaim { .. }
             | Self::SessionStarted { .. }
             | Self::CandidateMade { .. }
-            | Self::Integrated { .. }
+            | Self::Parked { .. }
             | Self::GateStarted { .. }
             | Self::HeadMoved { .. }
             | Self::ClaimLost { .. }

@@ -3,8 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::class::Class;
 use crate::agent::{EndClass, ProcessEnd, SessionEnd, Signals};
 use crate::ids::{AttemptId, TaskId};
+use crate::records::GateReport;
 use crate::task::Generation;
 
 /// What the loop needs to know about a task.
@@ -162,6 +164,36 @@ impl SessionReport {
             notes: vec![],
             duration_ms: 0,
             leftovers: 0,
+        }
+    }
+}
+
+/// What the next session has to know about the one before it, where iterations are judged as a whole and no task
+/// records it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Earlier {
+    /// How often in a row the iteration failed.
+    pub tries: u32,
+    /// Why it failed last.
+    pub reason: String,
+    /// The results of its gates and of the verifier.
+    pub gates: Vec<GateReport>,
+    /// Texts of the last session that look like signals and did not count.
+    pub ignored: Vec<String>,
+}
+
+impl Earlier {
+    /// After an iteration that ended so. What does not count says nothing.
+    pub(super) fn iteration_ended(&mut self, class: Class, detail: &str, gates: &[GateReport]) {
+        if class.is_tried_again() {
+            self.tries += 1;
+            self.reason = match detail.trim() {
+                "" => class.to_string(),
+                detail => detail.to_owned(),
+            };
+            self.gates = gates.to_vec();
+        } else if class.row().counts {
+            *self = Self { ignored: std::mem::take(&mut self.ignored), ..Self::default() };
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::class::Class;
 use super::fact::Wait;
-use super::landing::Landing;
+use super::landing::{Conflict, Landing};
 use super::report::{About, SessionReport, TaskBrief};
 use super::verifier::VERIFIER;
 use crate::ids::TaskId;
@@ -324,6 +324,22 @@ impl Work {
             landing: None,
             turn: false,
         }
+    }
+
+    /// The results of the gates and of the verifier.
+    pub fn gates(&self) -> &[GateReport] {
+        self.judged.as_ref().map(|(gates, _)| gates.as_slice()).unwrap_or_default()
+    }
+
+    /// The result of landing it.
+    pub(super) fn integrated(&mut self, tree: &str, landing: &Landing) {
+        if let (Landing::Conflict(Conflict { report: Some(report), .. }), Some((gates, _))) =
+            (landing, &mut self.judged)
+        {
+            gates.push(report.clone());
+        }
+        self.landing = Some(landing.clone());
+        self.tree = tree.to_owned();
     }
 
     /// A commit hook rejected work that had passed the gates.

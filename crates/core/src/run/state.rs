@@ -12,7 +12,7 @@ use super::notice::Notice;
 use super::outcome::{Outcome, Planned, StopReason};
 use super::policy::{Exhausted, OnRed, Picker, Policy};
 use super::publish::Publishing;
-use super::report::SessionReport;
+use super::report::{Earlier, SessionReport};
 use super::slot::{Difference, Interventions, Iteration, Phase, Slot, Work};
 use crate::agent::Usage;
 use crate::ids::{AgentId, RunId, TaskId};
@@ -97,6 +97,8 @@ pub struct RunState {
     pub last_parked: bool,
     /// Iterations in a row whose requests the provider rejected: repeating them would end the same.
     pub parked_in_a_row: u32,
+    /// How the last iteration ended, for the next session.
+    pub earlier: Earlier,
     /// How often the iteration was retried, where iterations are retried.
     pub iteration_retries: u32,
     /// The class of the iteration whose retries are used up.
@@ -356,8 +358,7 @@ impl RunState {
             }),
             Fact::Integrated { slot, tree, landing, .. } => self.at(*slot, |slot| {
                 slot.advance_work(|mut work| {
-                    work.landing = Some(landing.clone());
-                    work.tree.clone_from(tree);
+                    work.integrated(tree, landing);
                     Phase::Judging(work)
                 });
             }),

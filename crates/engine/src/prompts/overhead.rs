@@ -5,8 +5,9 @@ use ralph_core::TaskId;
 use ralph_core::attempt::AttemptContext;
 use ralph_core::attempt::context::AssignedTask;
 use ralph_core::attempt::prompt::{LEARNING, PROGRESS_SIGNALS, PROMISES, SIGNALS, tokens};
+use ralph_core::run::Earlier;
 
-use super::prompting::{IterationRetry, PromptError, PromptFor, Prompting};
+use super::prompting::{PromptError, PromptFor, Prompting};
 use crate::prompts::Template;
 
 /// The shape of a prompt.
@@ -38,8 +39,7 @@ impl Prompting {
     fn with_nothing_in_it(&self, shape: Shape) -> Result<usize, PromptError> {
         let bare = Self { skill_folders: vec![], ..self.clone() };
         if shape == Shape::Whole {
-            let first = IterationRetry { iteration: 1, ..IterationRetry::default() };
-            return Ok(tokens(&bare.whole(&first)?));
+            return Ok(tokens(&bare.whole(1, &Earlier::default())?));
         }
         Ok(bare.about_nothing(shape)?.tokens())
     }
@@ -49,7 +49,7 @@ impl Prompting {
         let bare = Self { skill_folders: vec![], learn: false, ..self.clone() };
         if shape == Shape::Whole {
             let bare = Self { bare: true, ..bare };
-            return bare.whole(&IterationRetry { iteration: 1, ..IterationRetry::default() });
+            return bare.whole(1, &Earlier::default());
         }
         let system = bare.about_nothing(shape)?.system;
         let signals = if shape == Shape::Progress { PROGRESS_SIGNALS } else { SIGNALS };
@@ -138,9 +138,7 @@ mod tests {
                 let template = Template::new("PROMPT.md", template).unwrap();
                 let theirs = Prompting { template, ..own.clone() };
                 let prompt = match shape {
-                    Shape::Whole => {
-                        theirs.whole(&IterationRetry { iteration: 1, ..Default::default() })
-                    }
+                    Shape::Whole => theirs.whole(1, &Earlier::default()),
                     _ => theirs.about_nothing(shape).map(|prompt| prompt.whole()),
                 };
                 theirs.own_words(shape, &prompt.unwrap()).unwrap()

@@ -9,7 +9,7 @@ use ralph_core::attempt::context::{
 };
 use ralph_core::attempt::prompt::{PROGRESS_SIGNALS, PROMISES, Parts, Prompt, Work, verifier};
 use ralph_core::records::Verdict;
-use ralph_core::run::{GateReport, TaskBrief};
+use ralph_core::run::{Earlier, TaskBrief};
 use ralph_core::task::{RetryLimit, Task};
 
 use crate::context::{FeatureTexts, Gather, Skills, gather};
@@ -58,21 +58,6 @@ pub struct PromptFor<'a> {
     pub plan: Option<&'a str>,
     /// What the agent has to know about the worktree.
     pub note: Option<&'a str>,
-}
-
-/// An iteration that is judged as a whole, and how it went before.
-#[derive(Debug, Clone, Default)]
-pub struct IterationRetry {
-    /// Its number.
-    pub iteration: u32,
-    /// How often it was tried before.
-    pub tries: u32,
-    /// Why that failed.
-    pub reason: String,
-    /// What the gates said.
-    pub gates: Vec<GateReport>,
-    /// What looked like a signal in the session before and did not count.
-    pub ignored: Vec<String>,
 }
 
 /// Why there is no prompt.
@@ -172,7 +157,7 @@ impl Prompting {
     }
 
     /// The whole prompt of an iteration that is judged as a whole.
-    pub fn whole(&self, retry: &IterationRetry) -> Result<String, PromptError> {
+    pub fn whole(&self, iteration: u32, retry: &Earlier) -> Result<String, PromptError> {
         let reason = Some(retry.reason.clone()).filter(|reason| !reason.is_empty());
         let red = retry.gates.iter().filter(|gate| gate.verdict != Verdict::Pass);
         let failures: Vec<GateFailure> = red
@@ -198,7 +183,7 @@ impl Prompting {
         variables.feature =
             self.feature.feature.as_ref().map(ToString::to_string).unwrap_or_default();
         variables.mode.clone_from(&self.mode);
-        variables.iteration = retry.iteration;
+        variables.iteration = iteration;
         variables.test_command.clone_from(&self.test_command);
         variables.plan_file = self.plan_file.clone().unwrap_or_default();
         // The template of such a run says itself what may be asked for.

@@ -7,7 +7,7 @@ use std::path::Path;
 use ralph_core::Timestamp;
 use ralph_core::ids::AttemptId;
 use ralph_core::records::Attempt;
-use ralph_core::run::{RunEvent, Survey};
+use ralph_core::run::{RunEvent, Survey, cost};
 use ralph_core::view::sessions::sessions;
 
 use super::ports::{Failed, Ports};
@@ -44,12 +44,6 @@ impl Ports {
         shared_budget
             .map_or((0, 0), |shared_budget| shared_budget.exchange(self.dispatcher().spent()))
     }
-}
-
-/// Their cost, as far as their agents reported it.
-pub(super) fn cost(attempts: &[Attempt]) -> u64 {
-    let ends = attempts.iter().filter_map(|attempt| attempt.end.as_ref());
-    ends.filter_map(|end| end.cost_micro_usd).fold(0, u64::saturating_add)
 }
 
 fn spent(attempts: &[Attempt], unattributed: &[UnattributedCost], today: Timestamp) -> u64 {

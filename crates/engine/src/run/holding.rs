@@ -13,29 +13,29 @@ use crate::ports::GitError;
 pub(super) const TRIES: u32 = 20;
 
 impl Ports {
-    /// Adds the conflicts of the work with landed commits to a passing report, if a verifier would check it
-    /// next.
-    pub(super) fn foresee(&self, slot: &mut SlotState, answer: Answer) -> Answer {
-        let mut answer = answer?;
-        let Input::Judged { gates, tree_changed_while_judging, conflict, .. } = &mut answer else {
-            return Ok(answer);
+    /// The result of the gates; if they passed and ralph should look, with the conflict between the work and landed
+    /// commits.
+    pub(super) fn with_conflict(
+        &self,
+        slot: &SlotState,
+        mut judged: Input,
+        foresee: bool,
+    ) -> Answer {
+        let (Some(pool), Some(candidate), Some(from)) =
+            (&self.setup.work.pool, &slot.candidate, slot.workspace().base().head)
+        else {
+            return Ok(judged);
         };
-        let green =
-            !*tree_changed_while_judging && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
-        let Some(pool) = self.setup.work.pool.as_ref() else { return Ok(answer) };
-        let (Some(candidate), Some(from)) = (&slot.candidate, slot.workspace().base().head) else {
-            return Ok(answer);
-        };
-        if !green || slot.rebased || self.setup.gates.verifier.is_none() {
-            return Ok(answer);
+        if let Input::Judged { gates, conflict, .. } = &mut judged
+            && foresee
+            && gates.iter().all(|gate| gate.verdict == Verdict::Pass)
+        {
+            let tip = pool.trunk.tip()?;
+            if let Some((files, text)) = pool.trunk.conflicts(&from, &candidate.tree, &tip)? {
+                *conflict = Some(self.conflict(pool, (&from, &tip), files, &text)?);
+            }
         }
-        let tip = pool.trunk.tip()?;
-        if let Some((files, text)) = pool.trunk.conflicts(&from, &candidate.tree, &tip)? {
-            let report = self.conflict(pool, (&from, &tip), &files, &text)?;
-            slot.gates.push(report);
-            *conflict = files;
-        }
-        Ok(answer)
+        Ok(judged)
     }
 
     /// Locks the branch that the work is committed to.

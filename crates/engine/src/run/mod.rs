@@ -41,9 +41,7 @@ mod tidy;
 mod watch;
 mod workspace;
 
-pub use activity::integrate::{
-    PREFIX as BRANCH_PREFIX, WorktreePool, task_named as task_of_branch,
-};
+pub use activity::integrate::WorktreePool;
 pub use checks::deliverable::Deliverable;
 pub use dispatcher::{Ended, RunError, run};
 pub use merging::{MergingError, merges_needed};

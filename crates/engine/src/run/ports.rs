@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use ralph_core::ids::AttemptId;
 use ralph_core::run::{Effect, Input, Notice, Port, SlotId};
@@ -184,12 +183,6 @@ impl Ports {
     /// The time of the run.
     pub(super) fn now(&self) -> Timestamp {
         self.setup.ports.clock.now()
-    }
-
-    /// Waits as long as that.
-    pub(super) async fn sleep(&self, time: Duration) {
-        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.setup.ports.clock.sleep_until(self.now().plus_millis(millis)).await;
     }
 
     /// The store. Calls take microseconds; while holding it, do not wait for anything else.

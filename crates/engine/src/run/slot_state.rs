@@ -3,26 +3,18 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use ralph_core::agent::Usage;
 use ralph_core::plan::Proposals;
 use ralph_core::records::FileChange;
-use ralph_core::run::{GateReport, Port, SlotId, TaskBrief};
+use ralph_core::run::{Port, SlotId, TaskBrief};
 use ralph_core::task::{Actor, Generation};
 use ralph_core::{AgentId, TaskId, Timestamp};
 
+use super::activity::session::OverSession;
 use super::ports::Failed;
 use super::workspace::Workspace;
 use crate::plan_file::{Requested, SyncedPlan};
 use crate::ports::{Candidate, Peek};
 use crate::trust::SessionWatch;
-
-/// Why an iteration failed.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Failure {
-    pub(super) reason: String,
-    pub(super) tries: u32,
-    pub(super) gates: Vec<GateReport>,
-}
 
 /// The state of a slot. The dispatcher keeps it between two activities and hands it to the next one, so that no two
 /// activities ever share it.
@@ -38,31 +30,24 @@ pub(super) struct SlotState {
     pub(super) since: Timestamp,
     /// The task that the loop claimed for its iteration.
     pub(super) task: Option<TaskBrief>,
+    /// Its session is over, and the loop does not know yet.
+    pub(super) over: Option<Box<OverSession>>,
     /// The tasks that its session turned out to be about.
     pub(super) held: Vec<TaskId>,
     /// The first line of the commit that was made for it before it lands.
     pub(super) subject: Option<String>,
     /// The work of its session is not on its branch, and where it is saved.
     pub(super) off_branch: Option<String>,
-    /// It was rebased onto what has landed since.
-    pub(super) rebased: bool,
     /// The branch that its work goes to is held for it.
     pub(super) holds: bool,
     /// The tree that is being judged.
     pub(super) candidate: Option<Candidate>,
-    /// What the gates said of it.
-    pub(super) gates: Vec<GateReport>,
     /// A tree, and the files in which it differs from the accepted one.
     pub(super) changes: Option<(String, Vec<FileChange>)>,
     /// Two trees, the accepted one first, and which tests the second makes weaker, a sentence each.
     pub(super) weakened: Option<([String; 2], Vec<String>)>,
     /// Protected files that it changes.
     pub(super) protected: Vec<String>,
-    /// The end of what the session said last.
-    pub(super) last_message: String,
-    /// What looked like a signal in its last message and did not count.
-    pub(super) ignored: Vec<String>,
-    pub(super) usage: Usage,
     /// A ready task waits for a merge, as of the last survey.
     pub(super) waits_for_merge: bool,
     /// The look at the plan that its session was shown.
@@ -83,8 +68,6 @@ pub(super) struct SlotState {
     pub(super) submodules: Vec<String>,
     /// What the next session has to know about the worktree.
     pub(super) workspace_note: Option<String>,
-    /// Why the iteration is tried again, for its next session.
-    pub(super) failure: Option<Failure>,
     /// The deciding files when its session began.
     pub(super) deciding: Option<SessionWatch>,
 }
@@ -98,19 +81,15 @@ impl SlotState {
             iteration: 0,
             since: Timestamp::default(),
             task: None,
+            over: None,
             held: vec![],
             subject: None,
             off_branch: None,
-            rebased: false,
             holds: false,
             candidate: None,
-            gates: vec![],
             changes: None,
             weakened: None,
             protected: vec![],
-            last_message: String::new(),
-            ignored: vec![],
-            usage: Usage::default(),
             waits_for_merge: false,
             peek: None,
             plan: None,
@@ -121,7 +100,6 @@ impl SlotState {
             unsure: BTreeSet::new(),
             submodules: vec![],
             workspace_note: None,
-            failure: None,
             deciding: None,
         })
     }
@@ -133,7 +111,6 @@ impl SlotState {
         self.task = task.cloned();
         self.held.clear();
         self.candidate = None;
-        self.gates.clear();
         self.asked = None;
         self.plan_written = false;
     }

@@ -368,7 +368,7 @@ impl<W: Write> PlainReporter<W> {
             Landing::Rebased => {
                 (Meaning::Faint, "rebased onto work that landed meanwhile; gates run again".into())
             }
-            Landing::Conflict { .. } | Landing::InTheWay { .. } => {
+            Landing::Conflict(_) | Landing::InTheWay { .. } => {
                 (Meaning::Warning, landing.obstacle().unwrap_or_default())
             }
         };

@@ -7,10 +7,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use ralph_core::amounts::count;
-use ralph_core::branch::BranchName;
+use ralph_core::branch::{BranchName, TASK_PREFIX, task_of_branch};
 use ralph_engine::ports::{Scope, Store};
 use ralph_engine::project::Project;
-use ralph_engine::run::{BRANCH_PREFIX, task_of_branch};
 use ralph_engine::run_files::state_file;
 use ralph_engine::store::SqliteStore;
 use ralph_engine::worktrees::Worktrees;
@@ -84,7 +83,7 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<C
         found.push(CleanCandidate { loses, ..one });
     }
     let mut tasks = Tasks::of(&store);
-    for (branch, landed) in inventory::branches(project, BRANCH_PREFIX)? {
+    for (branch, landed) in inventory::branches(project, TASK_PREFIX)? {
         if !tasks.has_branch(&branch) {
             continue;
         }

@@ -225,6 +225,9 @@ impl Draft {
                 Picker::Loop => Effect::Claim { slot, only: current.only_task() },
                 Picker::Agent => Effect::Peek { slot },
             }),
+            Phase::Running(iteration) if iteration.started => {
+                self.effect(Effect::ReportSession { slot });
+            }
             Phase::Running(iteration) => self.effect(Effect::RunSession {
                 slot,
                 iteration: iteration.number,
@@ -232,10 +235,11 @@ impl Draft {
                 model: iteration.model.clone(),
                 overridden: None,
                 raised: None,
+                earlier: Box::new(self.state.earlier.clone()),
             }),
             Phase::Candidate(_) => self.make_candidate(slot),
             Phase::Judging(_) if self.state.cancel >= Some(Cancel::Now) => self.settle(slot),
-            Phase::Judging(_) => self.effect(Effect::Judge { slot }),
+            Phase::Judging(_) => self.judge(slot),
             Phase::Verifying(_) => self.verify(slot),
             Phase::Queued(..) => {}
             Phase::Integrating(_) => self.integrate(slot),

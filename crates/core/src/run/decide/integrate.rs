@@ -7,7 +7,7 @@ use crate::run::class::Class;
 use crate::run::control::Cancel;
 use crate::run::effect::Effect;
 use crate::run::fact::Fact;
-use crate::run::landing::Landing;
+use crate::run::landing::{Conflict, Landing};
 use crate::run::notice::Notice;
 use crate::run::slot::{OVERTAKES, Phase, Slot};
 
@@ -50,7 +50,7 @@ impl Draft {
             Some(decided) => {
                 let commit = decided.commit.map(Box::new);
                 let hold = self.slot(slot).is_some_and(Slot::is_overtaken);
-                self.effect(Effect::Integrate { slot, commit, hold });
+                self.effect(Effect::Integrate { slot, commit, gates: decided.gates, hold });
             }
             // The task was skipped or its claim lost.
             None => self.settle(slot),
@@ -69,15 +69,15 @@ impl Draft {
         self.fact(Fact::Integrated { slot, onto, tree, landing });
         let wanted = self.slot(slot).is_some_and(Slot::is_wanted);
         if again && wanted && self.state.cancel < Some(Cancel::Now) {
-            self.effect(Effect::Judge { slot });
+            self.judge(slot);
         } else {
             self.settle(slot);
         }
     }
 
     /// The work passed the gates but conflicts with work that has landed: running a verifier would waste money.
-    pub(super) fn conflicts_already(&mut self, slot: SlotId, tree: &str, files: &[String]) {
-        let landing = Landing::Conflict { files: files.to_vec() };
+    pub(super) fn conflicts_already(&mut self, slot: SlotId, tree: &str, conflict: &Conflict) {
+        let landing = Landing::Conflict(conflict.clone());
         self.fact(Fact::Integrated { slot, onto: None, tree: tree.to_owned(), landing });
         self.settle(slot);
     }

@@ -77,6 +77,7 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
             draft.peeked(at, *offered, about.as_ref());
         }
         (Input::NothingToClaim { .. }, Some(Phase::Claiming)) => draft.nothing_to_claim(at),
+        (Input::Parked { .. }, Some(Phase::Claiming)) => draft.survey(at),
         (Input::WorkFound { task, .. }, Some(Phase::Running(iteration)))
             if iteration.task.as_ref().is_some_and(|held| held.id == task.id) =>
         {
@@ -102,7 +103,7 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
         (
             Input::Judged { tree, gates, tree_changed_while_judging, conflict, .. },
             Some(Phase::Judging(_)),
-        ) => draft.judged(at, tree, gates, *tree_changed_while_judging, conflict),
+        ) => draft.judged(at, tree, gates, *tree_changed_while_judging, conflict.as_ref()),
         (Input::Verified { report, .. }, Some(Phase::Verifying(_))) => draft.verified(at, report),
 
         // From accepted work to a recorded result.
@@ -142,6 +143,7 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
             | Input::Surveyed { .. }
             | Input::Peeked { .. }
             | Input::NothingToClaim { .. }
+            | Input::Parked { .. }
             | Input::WorkFound { .. }
             | Input::SessionStarted { .. }
             | Input::SessionEnded { .. }
@@ -266,6 +268,8 @@ impl Draft {
                 self.effect(Effect::StopWaiting { slot });
                 self.free(slot);
             }
+            // Its session is over and was paid for: what it did is recorded.
+            Phase::Running(iteration) if iteration.started => return false,
             Phase::Running(_) => {
                 self.effect(Effect::StopWaiting { slot });
                 self.give_slot_up(slot, current);

@@ -8,6 +8,7 @@ use crate::run::SlotId;
 use crate::run::control::Cancel;
 use crate::run::effect::{Effect, Stopping};
 use crate::run::fact::Fact;
+use crate::run::landing::Conflict;
 use crate::run::notice::Notice;
 use crate::run::policy::Policy;
 use crate::run::report::{RequestedOutcome, SessionReport, TaskBrief};
@@ -76,10 +77,17 @@ impl Draft {
         let judge = self.state.cancel < Some(Cancel::Now)
             && wanted.is_some_and(|work| work.wants_judging(policy));
         if judge {
-            self.effect(Effect::Judge { slot });
+            self.judge(slot);
         } else {
             self.settle(slot);
         }
+    }
+
+    /// Runs the gates. A conflict with work that has landed is worth knowing before ralph pays for a verifier.
+    pub(super) fn judge(&mut self, slot: SlotId) {
+        let policy = &self.state.policy;
+        let foresee = policy.integrates && self.wants_verifying(slot);
+        self.effect(Effect::Judge { slot, foresee });
     }
 
     pub(super) fn judged(
@@ -88,15 +96,15 @@ impl Draft {
         tree: &str,
         gates: &[GateReport],
         tree_changed_while_judging: bool,
-        conflict: &[String],
+        conflict: Option<&Conflict>,
     ) {
         let green =
             !tree_changed_while_judging && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
         self.fact(Fact::Judged { slot, tree: tree.to_owned(), gates: gates.to_vec(), green });
         if green && self.wants_verifying(slot) {
-            match self.state.policy.integrates && !conflict.is_empty() {
-                true => self.conflicts_already(slot, tree, conflict),
-                false => self.verify(slot),
+            match conflict.filter(|_| self.state.policy.integrates) {
+                Some(conflict) => self.conflicts_already(slot, tree, conflict),
+                None => self.verify(slot),
             }
         } else {
             self.conclude(slot);

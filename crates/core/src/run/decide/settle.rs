@@ -16,7 +16,7 @@ use crate::run::slot::{Difference, Interventions, Iteration, Slot, Work};
 use crate::run::state::RunState;
 use crate::run::verifier::VERIFIER;
 use crate::task::{Status, after_failure};
-use crate::text::with_detail;
+use crate::text::{tail, with_detail};
 
 /// Why a task fails that a session claimed and left open, where the agent picks.
 const LEFT: &str = "session exited without completing task";
@@ -33,6 +33,8 @@ const NOTHING_TICKED: &str = "no task ticked";
 
 /// How much of a gate's first line goes into the reason, in characters.
 const REASON: usize = 200;
+/// How much of what the session said last the attempt keeps for the next one, in bytes.
+const LAST_WORDS: usize = 800;
 /// How much of the verifier's message goes into the reason, in characters.
 const VERIFIER_REASON: usize = 600;
 
@@ -134,7 +136,7 @@ pub(super) fn settlement(state: &RunState, slot: &Slot) -> Option<Settlement> {
     let green = work.judged.as_ref().is_some_and(|(_, green)| *green);
     let marker = report.promise(policy).filter(|_| green && class.row().counts).cloned();
     let land = policy.integrates && class == Class::Done;
-    let start_over = matches!(work.landing, Some(Landing::Conflict { .. }));
+    let start_over = matches!(work.landing, Some(Landing::Conflict(_)));
     Some(Settlement {
         class,
         detail,
@@ -144,6 +146,9 @@ pub(super) fn settlement(state: &RunState, slot: &Slot) -> Option<Settlement> {
         unchanged,
         marker,
         tasks,
+        gates: work.gates().to_vec(),
+        usage: report.end.usage,
+        last_words: tail(report.end.text.trim(), LAST_WORDS),
         land,
         start_over,
     })

@@ -108,6 +108,13 @@ impl Draft {
             self.leave(slot);
             return;
         }
+        // Its earlier attempts used up its budget: the user decides, and the slot looks for another one.
+        if let Some(reason) = self.state.policy.budget.holds_task(task.spent_micro_usd) {
+            let text = format!("{} is waiting for you: {reason}", task.id);
+            self.notice(Notice::Other { text });
+            self.effect(Effect::Park { slot, task: Box::new(task.clone()), reason });
+            return;
+        }
         self.start(slot, Some(task), 0, None);
     }
 
@@ -164,6 +171,7 @@ impl Draft {
             model,
             overridden,
             raised,
+            earlier: Box::new(self.state.earlier.clone()),
         });
     }
 

@@ -17,9 +17,9 @@ use crate::ids::{AgentId, AttemptId, QuestionId, TaskId};
 use crate::policy::strategy::{Strategy, TierNames};
 use crate::records::Verdict;
 use crate::run::{
-    Budget, Claims, Class, GateReport, Landing, Outcome, Picker, Policy, Review, ReviewEnd,
-    SameFailure, SessionReport, Settled, Settlement, Survey, TaskAction, TaskBrief, TaskResult,
-    Unsignaled, VerifierReport,
+    Budget, Claims, Class, Conflict, GateReport, Landing, Outcome, Picker, Policy, Review,
+    ReviewEnd, SameFailure, SessionReport, Settled, Settlement, Survey, TaskAction, TaskBrief,
+    TaskResult, Unsignaled, VerifierReport,
 };
 use crate::task::{Counts, RetryLimit, Status, after_failure};
 
@@ -298,6 +298,11 @@ impl World {
                 self.tasks[number].0 = Status::InProgress;
                 Input::Claimed { slot, task: Box::new(self.brief(number)) }
             }
+            Effect::Park { slot, task, .. } => {
+                let number: usize = task.id.as_str()[2..].parse().unwrap();
+                self.tasks[number].0 = Status::Waiting;
+                Input::Parked { slot }
+            }
             Effect::Peek { slot } => Input::Peeked { slot, offered: 1, about: None },
             Effect::RunSession { slot, task, model, .. } => {
                 let play = plays.next().expect("a session was started that nobody planned").clone();
@@ -318,9 +323,11 @@ impl World {
                 let file_count = self.trees - below;
                 Input::CandidateMade { slot, tree, files: vec![], file_count, plan_only: false }
             }
-            Effect::Judge { slot } => {
+            Effect::Judge { slot, foresee } => {
                 let tree = format!("t{}", self.trees);
-                let conflict = self.conflict.clone();
+                let conflict = Some(self.conflict.clone());
+                let conflict = conflict.filter(|files| foresee && !files.is_empty());
+                let conflict = conflict.map(|files| Conflict { files, report: None });
                 Input::Judged {
                     slot,
                     tree,
@@ -352,6 +359,7 @@ impl World {
             Effect::Watch { page, .. } => Input::Reviewed(Review::blank(ReviewEnd::Green, &page)),
             Effect::StopPublishing
             | Effect::StopSession { .. }
+            | Effect::ReportSession { .. }
             | Effect::Release { .. }
             | Effect::HoldTask { .. }
             | Effect::ResetTask { .. }

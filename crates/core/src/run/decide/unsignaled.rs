@@ -122,7 +122,7 @@ impl SessionReport {
     }
 
     /// What looks like a signal in its final text and did not count.
-    fn ignored(&self) -> Vec<crate::agent::Ignored> {
+    pub(in crate::run) fn ignored(&self) -> Vec<crate::agent::Ignored> {
         let held: Vec<&str> = self.held.iter().map(|task| task.id.as_str()).collect();
         self.signals.ignored_for(&held)
     }

@@ -50,8 +50,9 @@ impl Draft {
         }
         let model = verifier.model(work.session.iteration.model.as_ref());
         let tasks = work.tasks_to_judge(&self.state.policy);
+        let gates = work.gates().to_vec();
         self.fact(Fact::Verifying { slot, agent: verifier.agent, model: model.clone() });
-        self.effect(Effect::Verify { slot, tasks, model });
+        self.effect(Effect::Verify { slot, tasks, gates, model });
     }
 
     /// The budget of the run or the task that is used up.

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::TaskId;
-use ralph_core::branch::BranchName;
+use ralph_core::branch::{BranchName, TASK_PREFIX, task_of_branch};
 use ralph_core::records::{Attempt, Verdict};
 use ralph_core::run::{
-    CommitPlan, GateReport, Input, Landing, MERGE, Notice, Port, SIGNAL, Settlement, TaskBrief,
+    CommitPlan, Conflict, FinishedWork, GateReport, Input, Landing, MERGE, Notice, Port,
+    Settlement, TaskBrief,
 };
 use ralph_core::task::{Actor, Status};
 
@@ -19,6 +20,7 @@ use crate::crash;
 use crate::ports::{Candidate, GitError, RunBase, Saved, SessionCommits, Store, StoreError, Vcs};
 use crate::project::Project;
 use crate::run::RunError;
+use crate::run::activity::settle::hook_refused;
 use crate::run::checks::judging_inputs::JudgingInputs;
 use crate::run::holding;
 use crate::run::ports::{Answer, Failed, Ports};
@@ -32,8 +34,6 @@ use crate::vcs::trunk::{Replayed, Trunk};
 use crate::worktrees::setup_command::{WorktreeSetupError, run_worktree_setup};
 use crate::worktrees::{Identity, Wanted, WorktreeRefusal, Worktrees};
 
-/// What the names of tasks' branches begin with.
-pub const PREFIX: &str = "ralph/";
 /// How many commits that have landed are named.
 const NAMED_COMMITS: usize = 5;
 
@@ -54,24 +54,15 @@ pub struct WorktreePool {
 }
 
 /// The branch of a task's worktree.
-pub(in crate::run) fn branch_of(task: &TaskId) -> Result<BranchName, GitError> {
-    let mut name = String::from(PREFIX);
-    for byte in task.as_str().bytes() {
-        // A file system may ignore case.
-        if byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' {
-            name.push(char::from(byte));
-        } else {
-            name.push_str(&format!("={byte:02X}"));
-        }
-    }
-    BranchName::new(&name)
+fn task_branch(task: &TaskId) -> Result<BranchName, GitError> {
+    BranchName::of_task(task)
         .map_err(|error| GitError::Failed { verb: "branch".to_owned(), message: error.to_string() })
 }
 
 impl WorktreePool {
     /// Creates the worktree of a task, or reuses the existing one.
     fn open(&self, setup: &Setup, task: &TaskBrief) -> Result<(Workspace, Vec<String>), Failed> {
-        let branch = branch_of(&task.id)?;
+        let branch = task_branch(&task.id)?;
         let tip = self.trunk.tip()?;
         let wanted = Wanted {
             branch: &branch,
@@ -166,7 +157,6 @@ impl Ports {
             self.notice(note);
         }
         slot.enter(Arc::new(workspace));
-        slot.rebased = false;
         slot.changes = None;
         slot.weakened = None;
         slot.subject = None;
@@ -202,6 +192,7 @@ impl Ports {
         &self,
         slot: &mut SlotState,
         commit: Option<&CommitPlan>,
+        gates: &[GateReport],
         hold: bool,
     ) -> Answer {
         let (workspace, judged) = (slot.workspace(), slot.candidate.clone());
@@ -217,13 +208,13 @@ impl Ports {
                     self.notice(error.to_string());
                     return Ok(Input::HeadMoved { slot: slot.id });
                 }
-                Err(error @ GitError::Hook { .. }) => return Ok(self.hook_refused(slot, &error)),
+                Err(error @ GitError::Hook { .. }) => return Ok(hook_refused(slot, &error)),
                 Err(error) => return Err(error.into()),
             }
         }
         if let Some(task) = slot.task.clone() {
             // It is finished; whatever keeps it from landing, the next run needs no session for it.
-            self.write_evidence_of(slot, &task, &judged, false)?;
+            self.write_evidence_of(slot, &task, gates, &judged, false)?;
         }
         crash::point("integrating");
         let Some(head) = workspace.vcs.head()? else {
@@ -237,9 +228,8 @@ impl Ports {
             let from = workspace.base().head.unwrap_or_else(|| tip.clone());
             match pool.trunk.replay(&own, &from, &head, &tip, words)? {
                 Replayed::Conflict { files, text } => {
-                    let report = self.conflict(pool, (&from, &tip), &files, &text)?;
-                    slot.gates.push(report);
-                    let (onto, landing) = (Some(tip), Landing::Conflict { files });
+                    let conflict = self.conflict(pool, (&from, &tip), files, &text)?;
+                    let (onto, landing) = (Some(tip), Landing::Conflict(conflict));
                     return Ok(Input::Integrated {
                         slot: slot.id,
                         onto,
@@ -285,7 +275,6 @@ impl Ports {
         slot.candidate = Some(candidate);
         if landing == Landing::Rebased {
             slot.changes = None;
-            slot.rebased = true;
         }
         let landing = obstacle.unwrap_or(landing);
         Ok(Input::Integrated { slot: slot.id, onto, tree, landing })
@@ -303,14 +292,14 @@ impl Ports {
         });
     }
 
-    /// The report of a conflict, for the evidence and the next session.
+    /// A conflict, as the evidence and the next session need it.
     pub(in crate::run) fn conflict(
         &self,
         pool: &WorktreePool,
         (from, tip): (&str, &str),
-        files: &[String],
+        files: Vec<String>,
         text: &str,
-    ) -> Result<GateReport, Failed> {
+    ) -> Result<Conflict, Failed> {
         let landed = pool.trunk.subjects(from, tip, NAMED_COMMITS)?;
         let digest = format!(
             "the work conflicts with commits that landed since it began.\n\
@@ -319,7 +308,8 @@ impl Ports {
             files.join(", "),
             landed.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n"),
         );
-        Ok(GateReport::of_check(MERGE, Verdict::Fail, digest))
+        let report = Some(GateReport::of_check(MERGE, Verdict::Fail, digest));
+        Ok(Conflict { files, report })
     }
 
     /// Saves what is in a worktree and was not judged.
@@ -380,7 +370,7 @@ impl Ports {
         let ports = Arc::clone(self);
         self.tasks().spawn_blocking(move || {
             let Some(pool) = &ports.setup.work.pool else { return };
-            let cleared = branch_of(&task).and_then(|branch| pool.clear(&branch));
+            let cleared = task_branch(&task).and_then(|branch| pool.clear(&branch));
             if let Err(error) = cleared {
                 ports.notice(format!("the worktree of {task} could not be removed: {error}"));
             }
@@ -458,19 +448,10 @@ fn has_landed(
     store: &mut dyn Store,
     attempt: &Attempt,
 ) -> Result<bool, RunError> {
-    let evidence = store.evidence(&attempt.task)?;
-    // Evidence about its signals does not judge the tree.
-    let mine: Vec<_> = evidence
-        .iter()
-        .filter(|row| row.attempt.as_ref() == Some(&attempt.id) && row.judge != SIGNAL)
-        .collect();
-    let Some(last) = mine.last() else { return Ok(false) };
-    let good = mine
-        .iter()
-        .filter(|row| row.tree == last.tree)
-        .all(|row| matches!(row.verdict, Verdict::Pass | Verdict::Ungated | Verdict::Unchanged));
-    let branch = branch_of(&attempt.task)?;
-    Ok(good && pool.trunk.holds(branch.as_str(), &last.tree)?)
+    let Some(work) = FinishedWork::of(attempt, &store.evidence(&attempt.task)?) else {
+        return Ok(false);
+    };
+    Ok(pool.trunk.holds(task_branch(&attempt.task)?.as_str(), &work.tree)?)
 }
 
 fn save_unfinished(
@@ -478,7 +459,7 @@ fn save_unfinished(
     store: &mut dyn Store,
     attempt: &Attempt,
 ) -> Result<Option<Saved>, RunError> {
-    let branch = branch_of(&attempt.task)?;
+    let branch = task_branch(&attempt.task)?;
     let path = pool.worktrees.path_of(&branch)?;
     if !pool.worktrees.is_ours(&branch)? || !pool.worktrees.is_worktree(&path) {
         return Ok(None);
@@ -500,7 +481,7 @@ pub(in crate::run) fn sweep(
     let mut reported = Vec::new();
     let tip = pool.trunk.tip()?;
     for ours in pool.worktrees.ours()? {
-        let Some(task) = task_named(ours.branch.as_str()) else { continue };
+        let Some(task) = task_of_branch(ours.branch.as_str()) else { continue };
         let over = match store.get(&task) {
             Ok(task) => matches!(task.status, Status::Done | Status::Failed | Status::Deleted),
             Err(StoreError::Refused(_)) => true,
@@ -535,8 +516,8 @@ pub(in crate::run) fn sweep(
 /// Removes the branches of tasks that are over and have no worktree any more: a run was killed between the
 /// two. Only where all that they lead to has landed or is saved.
 fn sweep_branches(pool: &WorktreePool, store: &mut dyn Store) -> Result<(), RunError> {
-    for (branch, head) in pool.trunk.branches(PREFIX)? {
-        let (Some(task), Ok(branch)) = (task_named(&branch), BranchName::new(&branch)) else {
+    for (branch, head) in pool.trunk.branches(TASK_PREFIX)? {
+        let (Some(task), Ok(branch)) = (task_of_branch(&branch), BranchName::new(&branch)) else {
             continue;
         };
         let over = match store.get(&task) {
@@ -550,33 +531,4 @@ fn sweep_branches(pool: &WorktreePool, store: &mut dyn Store) -> Result<(), RunE
         }
     }
     Ok(())
-}
-
-/// The task whose branch has this name.
-pub fn task_named(branch: &str) -> Option<TaskId> {
-    let mut parts = branch.strip_prefix(PREFIX)?.split('=');
-    let mut text = parts.next()?.to_owned();
-    for part in parts {
-        text.push(char::from(u8::from_str_radix(part.get(..2)?, 16).ok()?));
-        text.push_str(&part[2..]);
-    }
-    TaskId::new(text).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_branch_names_its_task() {
-        for id in ["t-abcd2345", "task-cli/01", "A.b:c#d@e+f=g", "a", "A"] {
-            let id = TaskId::new(id).unwrap();
-            let branch = branch_of(&id).unwrap();
-            assert_eq!(task_named(branch.as_str()), Some(id.clone()), "{branch}");
-        }
-        assert_eq!(task_named("main"), None);
-        assert_eq!(task_named("ralph/=ZZ"), None);
-        let twins = ["A", "a"].map(|id| branch_of(&TaskId::new(id).unwrap()).unwrap().to_string());
-        assert_ne!(twins[0].to_lowercase(), twins[1].to_lowercase());
-    }
 }

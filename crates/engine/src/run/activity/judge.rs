@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_core::records::Verdict;
-use ralph_core::run::{GateReport, Input, Port, VERIFIER};
+use ralph_core::run::{GateReport, Input, Port};
 
 use crate::crash;
 use crate::gates::command::{GateLocation, Ran, file_name};
@@ -76,12 +76,12 @@ impl Ports {
     }
 
     /// Runs the gates on the candidate.
-    pub(in crate::run) async fn judge(self: Arc<Self>, mut slot: Box<SlotState>) {
+    pub(in crate::run) async fn judge(self: Arc<Self>, mut slot: Box<SlotState>, foresee: bool) {
         let answer = self.judge_twice(&mut slot).await;
         if answer.is_err() {
             self.release_branch(&mut slot);
         }
-        let answer = blocking(|| self.foresee(&mut slot, answer));
+        let answer = blocking(|| self.with_conflict(&slot, answer?, foresee));
         self.answer(slot, answer);
     }
 
@@ -187,11 +187,7 @@ impl Ports {
     ) -> Input {
         let tree = candidate.tree.clone();
         slot.candidate = Some(candidate);
-        // The verdict of the verifier from before a rebase still counts.
-        let verdict = slot.gates.iter().find(|gate| slot.rebased && gate.name == VERIFIER).cloned();
-        slot.gates.clone_from(&gates);
-        slot.gates.extend(verdict);
-        Input::Judged { slot: slot.id, tree, gates, tree_changed_while_judging, conflict: vec![] }
+        Input::Judged { slot: slot.id, tree, gates, tree_changed_while_judging, conflict: None }
     }
 
     /// Runs the gates on a candidate, in a checkout of it or in the worktree.

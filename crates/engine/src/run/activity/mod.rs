@@ -61,11 +61,14 @@ impl Ports {
             Effect::Peek { slot } => {
                 return self.activity(slot, |ports, slot| ports.plan.peek(ports, slot));
             }
-            Effect::RunSession { slot, iteration, task, model, overridden, raised } => {
+            Effect::RunSession { slot, iteration, task, model, overridden, raised, earlier } => {
                 let task = task.map(|task| *task);
-                let job = Job { iteration, task, model, overridden, raised };
+                let job = Job { iteration, task, model, overridden, raised, earlier };
                 let slot = self.take_slot(slot)?;
                 return Some(Box::new(move |ports| ports.begin_session(slot, job)));
+            }
+            Effect::ReportSession { slot } => {
+                return self.activity(slot, |ports, slot| ports.report_session(slot));
             }
             Effect::StopSession { slot, how } => {
                 let stop = match how {
@@ -81,23 +84,23 @@ impl Ports {
             Effect::MakeCandidate { slot, hold } => {
                 return self.activity(slot, move |ports, slot| ports.make_candidate(slot, hold));
             }
-            Effect::Judge { slot } if self.setup.gates.specs.is_empty() => {
-                return self.activity(slot, |ports, slot| {
-                    let answer = ports.judge_without_gates(slot);
-                    ports.foresee(slot, answer)
+            Effect::Judge { slot, foresee } if self.setup.gates.specs.is_empty() => {
+                return self.activity(slot, move |ports, slot| {
+                    let answer = ports.judge_without_gates(slot)?;
+                    ports.with_conflict(slot, answer, foresee)
                 });
             }
-            Effect::Judge { slot } => {
+            Effect::Judge { slot, foresee } => {
                 let slot = self.take_slot(slot)?;
-                self.tasks().spawn(Arc::clone(self).judge(slot));
+                self.tasks().spawn(Arc::clone(self).judge(slot, foresee));
             }
-            Effect::Verify { slot, tasks, model } => {
+            Effect::Verify { slot, tasks, gates, model } => {
                 let slot = self.take_slot(slot)?;
-                self.tasks().spawn(Arc::clone(self).verify(slot, tasks, model));
+                self.tasks().spawn(Arc::clone(self).verify(slot, tasks, gates, model));
             }
-            Effect::Integrate { slot, commit, hold } => {
+            Effect::Integrate { slot, commit, gates, hold } => {
                 return self.activity(slot, move |ports, slot| {
-                    ports.integrate(slot, commit.as_deref(), hold)
+                    ports.integrate(slot, commit.as_deref(), &gates, hold)
                 });
             }
             Effect::Settle { slot, settlement } => {
@@ -106,6 +109,9 @@ impl Ports {
                     ports.release_branch(slot);
                     answer
                 });
+            }
+            Effect::Park { slot, task, reason } => {
+                return self.activity(slot, move |ports, slot| ports.park(slot, &task, &reason));
             }
             Effect::Release { slot, task } => {
                 self.spawn_detached(move |ports| ports.release(slot, &task));

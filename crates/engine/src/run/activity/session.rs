@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Signals};
 use ralph_core::attempt::prompt::pick_prompt;
-use ralph_core::policy::backoff::transient;
 use ralph_core::records::Attempt;
-use ralph_core::run::{Effect, Input, Port, Request, SessionReport, SlotId, TaskBrief};
+use ralph_core::run::{Earlier, Effect, Input, Port, SessionReport, SlotId, TaskBrief};
+use ralph_core::text::tail;
 use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
@@ -21,12 +21,12 @@ use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
 use crate::crash;
 use crate::ports::{HEARTBEAT, Vcs};
 use crate::process::{LineEffect, Listener, Mark, Stop};
-use crate::prompts::prompting::{IterationRetry, PromptError, PromptFor};
+use crate::prompts::prompting::{PromptError, PromptFor};
 use crate::quota::RAW_LOG;
 use crate::run::activity::catch_panic;
+use crate::run::activity::judge::blocking;
 use crate::run::display::Display;
-use crate::run::plan::SessionLeft;
-use crate::run::ports::{Failed, Ports};
+use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::sandboxed::session_binds;
 use crate::run::setup::PromptStyle;
 use crate::run::slot_state::SlotState;
@@ -37,8 +37,6 @@ use crate::socket::{SessionIdentity, SessionSocket};
 
 /// How much of a final text the journal keeps.
 const KEPT_TEXT: usize = 4_000;
-/// How much of it the attempt keeps, for the next one.
-const KEPT_WORDS: usize = 800;
 
 /// What a session was asked to do.
 pub(in crate::run) struct Job {
@@ -49,6 +47,14 @@ pub(in crate::run) struct Job {
     pub(in crate::run) overridden: Option<String>,
     /// How often the task failed in the same way, where that chose the model.
     pub(in crate::run) raised: Option<u32>,
+    /// How the iteration before it ended.
+    pub(in crate::run) earlier: Box<Earlier>,
+}
+
+/// A session that is over and not reported yet.
+pub(in crate::run) struct OverSession {
+    job: Job,
+    report: SessionReport,
 }
 
 /// Signals version control repeatedly that a session is alive, for as long as it is polled.
@@ -144,44 +150,51 @@ impl Ports {
             let full = SessionEnd::of(EndClass::MaxTurns, "context limit reached");
             end = SessionEnd { usage: end.usage, model: end.model, ..full };
         }
-        let (mut requests, notes) = socket.requests().close();
+        let (requests, notes) = socket.requests().close();
         let added = socket.requests().added();
         if !added.is_empty() {
             let ids: Vec<&str> = added.iter().map(TaskId::as_str).collect();
             self.notice(format!("the session added tasks to the plan: {}", ids.join(", ")));
         }
-        let proposals = socket.requests().proposals();
-        slot.proposals = proposals;
-        slot.usage = end.usage;
-        slot.last_message =
-            last_bytes(self.setup.files.secrets.redact(end.text.trim()).trim(), KEPT_WORDS);
-        let mut signals = match end.class {
+        slot.proposals = socket.requests().proposals();
+        let signals = match end.class {
             EndClass::Completed => Signals::read(&end.text),
             _ => Signals::default(),
         };
-        let held = self.held_at_last(&mut slot, &job, &end, &mut signals, &mut requests).await;
-        let answer = held.map(|held| {
-            let ids: Vec<&str> = held.iter().map(|task| task.id.as_str()).collect();
-            let ignored = signals.ignored_for(&ids).into_iter();
-            let ignored =
-                ignored.map(|one| self.setup.files.secrets.redact(&one.to_string()).into());
-            slot.ignored = ignored.collect();
-            slot.held = held.iter().map(|task| task.id.clone()).collect();
-            let report = SessionReport {
-                signals,
-                end: self.shortened(end),
-                process,
-                requests,
-                notes,
-                held,
-                duration_ms,
-                leftovers,
-            };
-            Input::SessionEnded { slot: slot.id, report: Box::new(report) }
-        });
+        let report = SessionReport {
+            end,
+            process,
+            signals,
+            requests,
+            held: vec![],
+            notes,
+            duration_ms,
+            leftovers,
+        };
+        slot.over = Some(Box::new(OverSession { job, report }));
+        let answer = blocking(|| self.report_session(&mut slot));
         self.answer(slot, answer);
         // Nothing waits for the removal of its folder.
         drop(socket);
+    }
+
+    /// Asks the plan which tasks a session holds now that it is over, and reports its end. Where that fails, the loop
+    /// decides when to try again.
+    pub(in crate::run) fn report_session(&self, slot: &mut SlotState) -> Answer {
+        let Some(mut over) = slot.over.take() else {
+            return Err(Failed::new(Port::Store, "there is no session to report", true));
+        };
+        let held = match self.plan.after_session(self, slot, &over.job, &mut over.report) {
+            Ok(held) => held,
+            Err(failed) => {
+                slot.over = Some(over);
+                return Err(failed);
+            }
+        };
+        slot.held = held.iter().map(|task| task.id.clone()).collect();
+        let report = over.report;
+        let report = SessionReport { held, end: self.shortened(report.end), ..report };
+        Ok(Input::SessionEnded { slot: slot.id, report: Box::new(report) })
     }
 
     /// Runs the process of a session to its end, shows what it says, and reads how it ended.
@@ -238,34 +251,6 @@ impl Ports {
             process,
             duration_ms: u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX),
             leftovers: ended.ended_leftovers,
-        }
-    }
-
-    /// The tasks that a session holds now that it has ended, even if the store has to be asked more than
-    /// once: a session that has ended must not be run again because of it.
-    async fn held_at_last(
-        &self,
-        slot: &mut SlotState,
-        job: &Job,
-        end: &SessionEnd,
-        signals: &mut Signals,
-        requests: &mut Vec<Request>,
-    ) -> Result<Vec<TaskBrief>, Failed> {
-        let mut tries = 0;
-        loop {
-            let held = || {
-                let left = SessionLeft { end, signals: &mut *signals, requests: &mut *requests };
-                catch_panic(Port::Store, || self.plan.after_session(self, slot, job, left))
-            };
-            match tokio::task::block_in_place(held) {
-                Err(failed) if !failed.for_good && tries < self.setup.policy.port_retries => {
-                    self.notice(format!("{}; ralph retries it", failed.error));
-                    self.sleep(transient(tries, 0.5)).await;
-                    tries += 1;
-                }
-                Err(failed) => return Err(Failed { for_good: true, ..failed }),
-                Ok(held) => return Ok(held),
-            }
         }
     }
 
@@ -379,10 +364,7 @@ impl Ports {
     /// The end with a text that fits into a journal line. Secrets go first: a cut may go through one.
     pub(in crate::run) fn shortened(&self, mut end: SessionEnd) -> SessionEnd {
         self.setup.files.secrets.clean(&mut end.text);
-        if end.text.len() > KEPT_TEXT {
-            end.text = last_bytes(&end.text, KEPT_TEXT);
-        }
-        end
+        SessionEnd { text: tail(&end.text, KEPT_TEXT), ..end }
     }
 
     fn prompt(&self, slot: &mut SlotState, job: &Job) -> Result<PromptBy, Failed> {
@@ -413,15 +395,8 @@ impl Ports {
                 Ok(PromptBy::System { system, task })
             }
             (PromptStyle::Whole, _) => {
-                let failure = slot.failure.clone().unwrap_or_default();
-                let retry = IterationRetry {
-                    iteration: job.iteration,
-                    tries: failure.tries,
-                    reason: failure.reason,
-                    gates: failure.gates,
-                    ignored: slot.ignored.clone(),
-                };
-                let text = self.setup.agent.prompting.whole(&retry).map_err(failed)?;
+                let prompting = &self.setup.agent.prompting;
+                let text = prompting.whole(job.iteration, &job.earlier).map_err(failed)?;
                 let written = self.written(job.iteration, ".prompt.md", text)?;
                 Ok(PromptBy::Stdin(written.text))
             }
@@ -510,13 +485,5 @@ fn first_on_path(environment: &mut [(OsString, OsString)], folder: &Path) {
     let all = std::iter::once(folder.to_owned()).chain(std::env::split_paths(path));
     if let Ok(joined) = std::env::join_paths(all) {
         *path = joined;
-    }
-}
-
-/// The end of a text, with a mark where something is missing.
-fn last_bytes(text: &str, most: usize) -> String {
-    match text.len().checked_sub(most) {
-        None | Some(0) => text.to_owned(),
-        Some(from) => format!("…{}", &text[text.ceil_char_boundary(from)..]),
     }
 }

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use ralph_core::agent::Usage;
 use ralph_core::ids::QuestionId;
 use ralph_core::records::{AttemptEnd, Evidence, Verdict};
 use ralph_core::run::{
@@ -21,7 +22,7 @@ use crate::crash;
 use crate::ports::{Candidate, GitError, StoreError};
 use crate::run::daily_cost::UnattributedCost;
 use crate::run::ports::{Answer, Failed, Ports};
-use crate::run::slot_state::{Failure, SlotState};
+use crate::run::slot_state::SlotState;
 use crate::run::workspace::Workspace;
 
 /// How much of a reason the store keeps.
@@ -78,7 +79,7 @@ impl Ports {
                     if let Some(edit) = &edit {
                         self.plan.take_back(slot, edit)?;
                     }
-                    return Ok(self.hook_refused(slot, &error));
+                    return Ok(hook_refused(slot, &error));
                 }
                 Err(error) => {
                     self.save(slot, settlement.tasks.first().map(|ending| &ending.task.id));
@@ -126,12 +127,13 @@ impl Ports {
         if !own && settlement.class == Class::Done {
             workspace.set_accepted(head.as_ref());
         }
-        let tasks = settlement
-            .tasks
-            .iter()
-            .map(|ending| self.settle_task(slot, ending, head.as_deref()))
-            .collect::<Result<Vec<_>, Failed>>()?;
-        self.note_unattributed_cost(slot);
+        let mut tasks = Vec::new();
+        let mut usage = settlement.usage;
+        for ending in &settlement.tasks {
+            let said = (std::mem::take(&mut usage), settlement.last_words.as_str());
+            tasks.push(self.settle_task(slot, ending, head.as_deref(), said)?);
+        }
+        self.note_unattributed_cost(usage);
         if settlement.class == Class::Done || settlement.put_back {
             workspace.set_settled_tree(&tree);
         }
@@ -140,7 +142,6 @@ impl Ports {
         }
         self.plan.settled(self, slot, settlement);
         let counts = self.counts();
-        self.keep_failure(slot, settlement);
         self.leave(slot, settlement.land || settlement.put_back);
         self.push_settled(settlement);
         // What was just written counts only if it is in the file that others open.
@@ -172,13 +173,6 @@ impl Ports {
         }
     }
 
-    /// A commit hook that fails is a gate that fails: sessions can fix what it says.
-    pub(in crate::run) fn hook_refused(&self, slot: &mut SlotState, error: &GitError) -> Input {
-        let gate = GateReport::of_check(COMMIT_HOOK, Verdict::Fail, error.to_string());
-        slot.gates.push(gate.clone());
-        Input::HookRefused { slot: slot.id, gate }
-    }
-
     /// The state of the plan; `None` when that cannot be read.
     fn counts(&self) -> Option<Counts> {
         match self.plan.scope(&self.setup) {
@@ -187,33 +181,12 @@ impl Ports {
         }
     }
 
-    /// What no attempt took on is remembered for the budget of the day.
-    fn note_unattributed_cost(&self, slot: &mut SlotState) {
-        let usage = std::mem::take(&mut slot.usage);
-        if let Some(cost) = usage.cost_micro_usd {
-            self.unattributed().push(UnattributedCost {
-                at: self.now(),
-                micro_usd: cost,
-                attempts: vec![],
-            });
+    /// Remembers what no attempt took on, for the budget of the day.
+    fn note_unattributed_cost(&self, usage: Usage) {
+        if let Some(micro_usd) = usage.cost_micro_usd {
+            let session = UnattributedCost { at: self.now(), micro_usd, attempts: vec![] };
+            self.unattributed().push(session);
         }
-    }
-
-    /// The failure for the next session, if the iteration is retried.
-    fn keep_failure(&self, slot: &mut SlotState, settlement: &Settlement) {
-        if !settlement.class.is_tried_again() {
-            if settlement.class.row().counts {
-                slot.failure = None;
-            }
-            return;
-        }
-        let tries = slot.failure.as_ref().map_or(0, |failure| failure.tries) + 1;
-        let gates = slot.gates.clone();
-        let reason = match settlement.detail.trim() {
-            "" => settlement.class.to_string(),
-            detail => detail.to_owned(),
-        };
-        slot.failure = Some(Failure { reason, tries, gates });
     }
 
     /// Saves what there is, as far as that works; used where something else already failed.
@@ -246,7 +219,8 @@ impl Ports {
             if matches!(ending.class, Class::Done | Class::Red | Class::Conflict | Class::Unchanged)
             {
                 let unchanged = settlement.unchanged || ending.class == Class::Unchanged;
-                self.write_evidence_of(slot, &ending.task, candidate, unchanged)?;
+                let gates = &settlement.gates;
+                self.write_evidence_of(slot, &ending.task, gates, candidate, unchanged)?;
             }
         }
         Ok(())
@@ -257,10 +231,10 @@ impl Ports {
         &self,
         slot: &mut SlotState,
         task: &TaskBrief,
+        gates: &[GateReport],
         candidate: &Candidate,
         unchanged: bool,
     ) -> Result<(), Failed> {
-        let gates = slot.gates.clone();
         let row = |judge: &str, verdict, digest: &str| {
             evidence(task, candidate, (judge, verdict), digest, self.now())
         };
@@ -277,7 +251,7 @@ impl Ports {
         } else if gates.is_empty() {
             rows.push(row(CHANGES, Verdict::Ungated, ""));
         }
-        if let Some(reported) = self.protected_report(slot, &gates) {
+        if let Some(reported) = self.protected_report(slot, gates) {
             rows.push(row(PROTECTED, Verdict::Pass, &reported));
         }
         if let Some(reported) = self.weakened_report(slot, &candidate.tree) {
@@ -306,6 +280,7 @@ impl Ports {
         slot: &mut SlotState,
         ending: &Ending,
         head: Option<&str>,
+        said: (Usage, &str),
     ) -> Result<TaskResult, Failed> {
         let id = &ending.task.id;
         let by = slot.actor(ending.task.generation);
@@ -353,7 +328,7 @@ impl Ports {
         let status = status.or(settled_before.then_some(task.status));
         drop(store);
         crash::point("task-settled");
-        self.end_attempt(slot, ending, head, at)?;
+        self.end_attempt(slot, ending, head, said)?;
         crash::point("attempt-ended");
         Ok(TaskResult { id: id.clone(), status, retry_count: task.retry_count, question })
     }
@@ -363,11 +338,10 @@ impl Ports {
         slot: &mut SlotState,
         ending: &Ending,
         head: Option<&str>,
-        at: Timestamp,
+        (usage, last_words): (Usage, &str),
     ) -> Result<(), Failed> {
-        let usage = std::mem::take(&mut slot.usage);
         let end = AttemptEnd {
-            at,
+            at: self.now(),
             outcome: ending.class.as_str().to_owned(),
             detail: bounded(&ending.detail),
             commit: head.filter(|_| ending.class == Class::Done).map(str::to_owned),
@@ -375,7 +349,7 @@ impl Ports {
             output_tokens: usage.output_tokens,
             cost_micro_usd: usage.cost_micro_usd,
             changed: self.changed(slot)?,
-            last_message: slot.last_message.clone(),
+            last_message: last_words.to_owned(),
             fingerprint: ending.fingerprint.clone(),
         };
         let mut store = self.store();
@@ -386,6 +360,12 @@ impl Ports {
     fn question_id(&self) -> Result<QuestionId, Failed> {
         self.ids().question().map_err(|error| Failed::new(Port::Store, error, true))
     }
+}
+
+/// A commit hook that fails is a gate that fails: sessions can fix what it says.
+pub(in crate::run) fn hook_refused(slot: &SlotState, error: &GitError) -> Input {
+    let gate = GateReport::of_check(COMMIT_HOOK, Verdict::Fail, error.to_string());
+    Input::HookRefused { slot: slot.id, gate }
 }
 
 fn tasks_of(settlement: &Settlement) -> Vec<TaskId> {

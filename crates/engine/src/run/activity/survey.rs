@@ -2,18 +2,14 @@
 
 use std::sync::PoisonError;
 
-use ralph_core::records::{Attempt, AttemptEnd, Evidence, LogKind, Verdict};
-use ralph_core::run::{
-    CLASSES, Class, FinishedWork, Input, Port, SIGNAL, SameFailure, Survey, TaskBrief, Unsignaled,
-    VERIFIER,
-};
+use ralph_core::ids::AttemptId;
+use ralph_core::run::{Input, Port, Survey, TaskBrief};
 use ralph_core::task::{Actor, Refusal, Task};
 use ralph_core::{AgentId, TaskId, Timestamp};
 
 use crate::crash;
 use crate::ports::{ClaimRequest, Filter, Scope, Store, StoreError};
 use crate::process::is_alive;
-use crate::run::daily_cost::cost;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::slot_state::SlotState;
 
@@ -96,23 +92,19 @@ impl Ports {
         touching[slot.id as usize] = files;
     }
 
-    /// A task whose earlier attempts used up its budget waits for the user, and nothing is started.
-    pub(in crate::run) fn exceeds_task_budget(
+    /// Leaves a task that was just claimed to the user.
+    pub(in crate::run) fn park(
         &self,
         slot: &mut SlotState,
         task: &TaskBrief,
-    ) -> Result<bool, Failed> {
-        let Some(reason) = self.setup.policy.budget.holds_task(task.spent_micro_usd) else {
-            return Ok(false);
-        };
+        reason: &str,
+    ) -> Answer {
         self.mark_released(&task.id, task.generation);
         let by = slot.actor(task.generation);
         let mut store = self.store();
-        store.note(&task.id, &reason, &by, self.now())?;
+        store.note(&task.id, reason, &by, self.now())?;
         store.hold(&task.id, &by, self.now())?;
-        drop(store);
-        self.notice(format!("{} is waiting for you: {reason}", task.id));
-        Ok(true)
+        Ok(Input::Parked { slot: slot.id })
     }
 }
 
@@ -154,105 +146,12 @@ pub(in crate::run) fn is_here(task: &Task, branch: Option<&str>) -> bool {
 pub(in crate::run) fn brief(
     store: &mut dyn Store,
     task: &Task,
-    attempt: ralph_core::ids::AttemptId,
+    attempt: AttemptId,
 ) -> Result<TaskBrief, StoreError> {
     let attempts = store.attempts(&task.id)?;
-    let log = if attempts.is_empty() { vec![] } else { store.log(&task.id)? };
-    let evidence = if attempts.is_empty() { vec![] } else { store.evidence(&task.id)? };
-    let last = |kinds: &[LogKind]| {
-        log.iter().rev().find(|entry| kinds.contains(&entry.kind)).map(|entry| entry.at)
-    };
-    Ok(TaskBrief {
-        id: task.id.clone(),
-        title: task.title.to_string(),
-        generation: task.claim.as_ref().map_or(task.generation, |claim| claim.generation),
-        retry_count: task.retry_count,
-        returns: returns(last(&[LogKind::Reset, LogKind::Answered]), &attempts),
-        spec: task.spec.clone(),
-        attempt,
-        attempt_number: u32::try_from(attempts.len()).unwrap_or(u32::MAX).saturating_add(1),
-        spent_micro_usd: cost(since(last(&[LogKind::Reset]), &attempts)),
-        failed: same_failure(since(last(&[LogKind::Reset, LogKind::Answered]), &attempts)),
-        finished: finished(store, attempts.last())?,
-        unsignaled: unsignaled(
-            since(last(&[LogKind::Reset, LogKind::Answered]), &attempts),
-            &evidence,
-        ),
-    })
-}
-
-/// The work of the last attempt, if every judge accepted it and it did not land: the run ended first, or files
-/// of the user were in the way.
-fn finished(
-    store: &mut dyn Store,
-    last: Option<&Attempt>,
-) -> Result<Option<FinishedWork>, StoreError> {
-    let Some(last) = last else { return Ok(None) };
-    let held_up = |end: &AttemptEnd| end.outcome == Class::Conflict.as_str();
-    if last.end.as_ref().is_some_and(|end| !held_up(end)) {
-        return Ok(None);
+    if attempts.is_empty() {
+        return Ok(TaskBrief::new(task, attempt, &[], &[], &[]));
     }
-    let rows = store.evidence(&last.task)?;
-    let is_judge = |row: &&Evidence| row.attempt.as_ref() == Some(&last.id) && row.judge != SIGNAL;
-    let rows: Vec<_> = rows.iter().filter(is_judge).collect();
-    let Some(newest) = rows.last() else { return Ok(None) };
-    let of_tree: Vec<_> = rows.iter().filter(|row| row.tree == newest.tree).collect();
-    let passed = |verdict| matches!(verdict, Verdict::Pass | Verdict::Ungated | Verdict::Unchanged);
-    let verified = of_tree.iter().any(|row| row.judge == VERIFIER);
-    let all = of_tree.iter().all(|row| passed(row.verdict));
-    Ok(all.then(|| FinishedWork { tree: newest.tree.clone(), verified }))
-}
-
-/// The last failure, and how often in a row it was the same. What does not count says nothing.
-fn same_failure(attempts: &[Attempt]) -> Option<SameFailure> {
-    let row = |word: &str| CLASSES.iter().find(|row| row.class.as_str() == word);
-    let mut ends = attempts.iter().rev().filter_map(|attempt| {
-        let end = attempt.end.as_ref()?;
-        row(&end.outcome).filter(|row| row.counts).map(|_| end.fingerprint.as_deref())
-    });
-    let fingerprint = ends.next()??;
-    let times = 1 + ends.take_while(|other| *other == Some(fingerprint)).count();
-    let times = u32::try_from(times).unwrap_or(u32::MAX);
-    Some(SameFailure { fingerprint: fingerprint.to_owned(), times })
-}
-
-/// The last attempts in a row that ended without a signal. What does not count says nothing.
-fn unsignaled(attempts: &[Attempt], evidence: &[Evidence]) -> Option<Unsignaled> {
-    let row = |word: &str| CLASSES.iter().find(|row| row.class.as_str() == word);
-    let mut found = None;
-    for attempt in attempts {
-        let Some(end) = &attempt.end else { continue };
-        if !row(&end.outcome).is_some_and(|row| row.counts) {
-            continue;
-        }
-        let missing = evidence.iter().find(|row| {
-            row.judge == SIGNAL
-                && row.verdict == Verdict::Unclaimed
-                && row.attempt.as_ref() == Some(&attempt.id)
-        });
-        found = missing
-            .map(|row| Unsignaled::after(found.as_ref(), &row.tree, end.changed.count() > 0));
-    }
-    found
-}
-
-/// The attempts, which are in order, that began then or later.
-fn since(from: Option<Timestamp>, attempts: &[Attempt]) -> &[Attempt] {
-    let before = |attempt: &&Attempt| from.is_some_and(|from| attempt.started_at < from);
-    &attempts[attempts.iter().take_while(before).count()..]
-}
-
-/// How often in a row the task was returned without progress, since the user last intervened.
-fn returns(by_hand: Option<Timestamp>, attempts: &[Attempt]) -> u32 {
-    let row = |word: &str| CLASSES.iter().find(|row| row.class.as_str() == word);
-    let mut count = 0;
-    for attempt in since(by_hand, attempts).iter().rev() {
-        match attempt.end.as_ref().and_then(|end| row(&end.outcome)) {
-            Some(row) if row.class.is_return() => count += 1,
-            // What does not count says nothing: a limit, a cancellation, a run that was killed.
-            Some(row) if row.counts => break,
-            Some(_) | None => {}
-        }
-    }
-    count
+    let (log, evidence) = (store.log(&task.id)?, store.evidence(&task.id)?);
+    Ok(TaskBrief::new(task, attempt, &attempts, &log, &evidence))
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ralph_core::agent::{EndClass, ProcessEnd, SessionEnd, Verdict};
 use ralph_core::attempt::prompt::Work;
-use ralph_core::run::{Input, Port, TaskBrief, VerifierReport};
+use ralph_core::run::{GateReport, Input, Port, TaskBrief, VerifierReport};
 
 use crate::agents::{PromptBy, SessionSpec};
 use crate::crash;
@@ -33,9 +33,10 @@ impl Ports {
         self: Arc<Self>,
         mut slot: Box<SlotState>,
         tasks: Vec<TaskBrief>,
+        gates: Vec<GateReport>,
         model: Option<String>,
     ) {
-        let answer = self.run_verifier(&mut slot, &tasks, model).await;
+        let answer = self.run_verifier(&mut slot, &tasks, gates, model).await;
         self.answer(slot, answer);
     }
 
@@ -43,6 +44,7 @@ impl Ports {
         self: &Arc<Self>,
         slot: &mut SlotState,
         tasks: &[TaskBrief],
+        gates: Vec<GateReport>,
         model: Option<String>,
     ) -> Answer {
         let candidate = slot.judged_candidate()?;
@@ -61,7 +63,7 @@ impl Ports {
                 leftovers: 0,
             },
             None => {
-                let prompt = blocking(|| self.verifier_prompt(slot, tasks, &candidate))?;
+                let prompt = blocking(|| self.verifier_prompt(slot, tasks, gates, &candidate))?;
                 self.verifier_session(slot, verifier, tasks, prompt, model, &checkout).await?
             }
         };
@@ -77,10 +79,6 @@ impl Ports {
             process,
             duration_ms,
         };
-        slot.usage = slot.usage.plus(report.end.usage);
-        if report.obstacle().is_none() {
-            slot.gates.push(report.judged());
-        }
         Ok(Input::Verified { slot: slot.id, report: Box::new(report) })
     }
 
@@ -88,6 +86,7 @@ impl Ports {
         &self,
         slot: &mut SlotState,
         tasks: &[TaskBrief],
+        gates: Vec<GateReport>,
         candidate: &Candidate,
     ) -> Result<PromptBy, Failed> {
         let tree = &candidate.tree;
@@ -99,7 +98,6 @@ impl Ports {
             true => String::new(),
             false => workspace.vcs.patch(&settled, tree, DIFF)?,
         };
-        let gates = slot.gates.clone();
         let reported = [self.protected_report(slot, &gates), self.weakened_report(slot, tree)];
         let remarks = reported.into_iter().flatten().collect();
         let work = Work { tasks: vec![], files, diff, gates, remarks };

@@ -2,12 +2,12 @@
 
 use std::sync::PoisonError;
 
-use ralph_core::run::{Input, Picker, SlotId, Survey, TaskBrief, overlaps};
+use ralph_core::run::{Input, Picker, SessionReport, SlotId, Survey, TaskBrief, overlaps};
 use ralph_core::task::{Actor, NewTask, Task, TaskPatch};
 use ralph_core::text::Title;
 use ralph_core::{AgentId, TaskId};
 
-use super::{PlanSource, SessionLeft};
+use super::{PlanSource, claimed};
 use crate::plan_file::NewBox;
 use crate::ports::{Filter, Scope, Store, StoreError};
 use crate::run::activity::session::Job;
@@ -60,12 +60,7 @@ impl PlanSource for DatabasePlan {
         if ports.setup.work.pool.is_some() || slot.waits_for_merge {
             return claim_apart(ports, slot, only);
         }
-        while let Some(task) = ports.claim_task(slot, &ports.setup.work.scope, only)? {
-            if !ports.exceeds_task_budget(slot, &task)? {
-                return Ok(Input::Claimed { slot: slot.id, task: Box::new(task) });
-            }
-        }
-        Ok(Input::NothingToClaim { slot: slot.id })
+        Ok(claimed(slot, ports.claim_task(slot, &ports.setup.work.scope, only)?))
     }
 
     fn peek(&self, ports: &Ports, slot: &mut SlotState) -> Answer {
@@ -81,7 +76,7 @@ impl PlanSource for DatabasePlan {
         ports: &Ports,
         slot: &mut SlotState,
         job: &Job,
-        _: SessionLeft<'_>,
+        _: &mut SessionReport,
     ) -> Result<Vec<TaskBrief>, Failed> {
         if let Some(task) = &job.task {
             return Ok(vec![task.clone()]);
@@ -160,13 +155,12 @@ fn claim_apart(ports: &Ports, slot: &mut SlotState, only: Option<&TaskId>) -> An
     };
     let wanted = |(id, _): &(TaskId, _)| only.is_none_or(|only| only == id);
     for (id, touches) in ready.into_iter().filter(wanted) {
-        let Some(task) = ports.claim_task(slot, &Scope::All, Some(&id))? else { continue };
-        if !ports.exceeds_task_budget(slot, &task)? {
+        if let Some(task) = ports.claim_task(slot, &Scope::All, Some(&id))? {
             touching[slot.id as usize] = touches;
-            return Ok(Input::Claimed { slot: slot.id, task: Box::new(task) });
+            return Ok(claimed(slot, Some(task)));
         }
     }
-    Ok(Input::NothingToClaim { slot: slot.id })
+    Ok(claimed(slot, None))
 }
 
 /// The ready tasks that overlap with no other slot, each with the files it is about: those it names itself, or

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use ralph_core::agent::EndClass;
 use ralph_core::plan::markdown::{AttemptNote, LogRow};
 use ralph_core::run::{
-    About, Class, Input, Port, Request, RequestedOutcome, Settlement, Survey, TaskBrief,
+    About, Class, Port, Request, RequestedOutcome, SessionReport, Settlement, Survey, TaskBrief,
 };
 use ralph_core::task::Actor;
 use ralph_core::time::{Zone, duration};
 use ralph_core::{AgentId, TaskId};
 
-use super::{PlanEdit, PlanSource, SessionLeft};
+use super::{PlanEdit, PlanSource, claimed};
 use crate::plan_file::{
     DONE_MARKER, NewBox, PlanFile, PlanFileError, ProgressEntry, ReconcileError, Requested,
     SyncedPlan, Verdicts,
@@ -153,12 +153,11 @@ impl PlanSource for FilePlan {
             synced.iter().flat_map(SyncedPlan::open).map(|(_, task)| task.id.clone()).collect();
         let wanted = |id: &TaskId| only.is_none_or(|only| only == id);
         for id in open.into_iter().filter(wanted) {
-            let Some(task) = ports.claim_task(slot, &Scope::All, Some(&id))? else { continue };
-            if !ports.exceeds_task_budget(slot, &task)? {
-                return Ok(Input::Claimed { slot: slot.id, task: Box::new(task) });
+            if let Some(task) = ports.claim_task(slot, &Scope::All, Some(&id))? {
+                return Ok(claimed(slot, Some(task)));
             }
         }
-        Ok(Input::NothingToClaim { slot: slot.id })
+        Ok(claimed(slot, None))
     }
 
     /// From now on ticks are requests.
@@ -175,9 +174,9 @@ impl PlanSource for FilePlan {
         ports: &Ports,
         slot: &mut SlotState,
         job: &Job,
-        left: SessionLeft<'_>,
+        report: &mut SessionReport,
     ) -> Result<Vec<TaskBrief>, Failed> {
-        let SessionLeft { end, signals, requests } = left;
+        let SessionReport { end, signals, requests, .. } = report;
         let mut held: Vec<TaskBrief> = job.task.iter().cloned().collect();
         let Some(synced) = slot.plan.clone() else { return Ok(held) };
         let last_message = (end.class == EndClass::Completed).then_some(end.text.as_str());

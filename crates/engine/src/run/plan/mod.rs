@@ -11,8 +11,7 @@ mod written;
 use std::sync::Arc;
 
 use ralph_core::TaskId;
-use ralph_core::agent::{SessionEnd, Signals};
-use ralph_core::run::{Input, Request, Settlement, Survey, TaskBrief};
+use ralph_core::run::{Input, SessionReport, Settlement, Survey, TaskBrief};
 
 use super::activity::session::Job;
 use super::ports::{Answer, Failed, Ports};
@@ -21,13 +20,6 @@ use super::slot_state::SlotState;
 use crate::plan_file::NewBox;
 use crate::ports::{Candidate, Scope};
 use crate::socket::Adds;
-
-/// What a session left: how it ended, what its text asks for, and what it requested.
-pub(super) struct SessionLeft<'a> {
-    pub(super) end: &'a SessionEnd,
-    pub(super) signals: &'a mut Signals,
-    pub(super) requests: &'a mut Vec<Request>,
-}
 
 /// A plan file before and after ralph wrote an outcome into it.
 pub(super) struct PlanEdit {
@@ -54,13 +46,13 @@ pub(super) trait PlanSource: Send + Sync {
         Ok(())
     }
 
-    /// The tasks that a session holds now that it has ended. What it requests by the plan is added to its requests.
+    /// The tasks that a session holds now that it is over. What it requests by the plan is added to its report.
     fn after_session(
         &self,
         ports: &Ports,
         slot: &mut SlotState,
         job: &Job,
-        left: SessionLeft<'_>,
+        report: &mut SessionReport,
     ) -> Result<Vec<TaskBrief>, Failed>;
 
     /// Writes the outcome into the plan. Doing it twice changes nothing.
@@ -106,6 +98,14 @@ pub(super) trait PlanSource: Send + Sync {
 
     /// The tasks of the plan, as the store names them; `None` where there are none.
     fn scope(&self, setup: &Setup) -> Option<Scope>;
+}
+
+/// The answer of a source that claimed this task, or none.
+fn claimed(slot: &SlotState, task: Option<TaskBrief>) -> Input {
+    match task {
+        Some(task) => Input::Claimed { slot: slot.id, task: Box::new(task) },
+        None => Input::NothingToClaim { slot: slot.id },
+    }
 }
 
 /// The source of the plan of a run.

@@ -1,9 +1,9 @@
 //! A run without tasks: each iteration is about a text, such as a prompt or a plan to be written.
 
 use ralph_core::TaskId;
-use ralph_core::run::{Input, Survey, TaskBrief};
+use ralph_core::run::{SessionReport, Survey, TaskBrief};
 
-use super::{PlanSource, SessionLeft};
+use super::{PlanSource, claimed};
 use crate::plan_file::NewBox;
 use crate::ports::Scope;
 use crate::run::activity::session::Job;
@@ -19,7 +19,7 @@ impl PlanSource for TextPlan {
     }
 
     fn claim(&self, _: &Ports, slot: &mut SlotState, _: Option<&TaskId>) -> Answer {
-        Ok(Input::NothingToClaim { slot: slot.id })
+        Ok(claimed(slot, None))
     }
 
     fn after_session(
@@ -27,7 +27,7 @@ impl PlanSource for TextPlan {
         _: &Ports,
         _: &mut SlotState,
         _: &Job,
-        _: SessionLeft<'_>,
+        _: &mut SessionReport,
     ) -> Result<Vec<TaskBrief>, Failed> {
         Ok(vec![])
     }

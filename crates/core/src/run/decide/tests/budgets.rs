@@ -48,6 +48,16 @@ fn a_task_that_used_up_its_budget_waits_for_the_user_and_the_run_goes_on() {
 }
 
 #[test]
+fn a_task_over_its_budget_is_left_to_the_user_before_a_session_starts() {
+    let mut world = World::new(dag_with(per_task(50)), 2);
+    world.spent[0] = 600_000;
+    world.play(&[costs(done(), 30)]);
+    assert_eq!((world.statuses(), world.sessions), (vec!["waiting", "done"], 1));
+    let text = "t-0 is waiting for you: the budget for one task is used up: $0.60 of $0.50 (budget.task_usd)";
+    assert!(notices(&world).contains(&&Notice::Other { text: text.to_owned() }));
+}
+
+#[test]
 fn a_red_attempt_is_held_too_and_a_done_or_failed_one_is_what_it_is() {
     let red = World::run(dag_with(per_task(50)), 1, &[costs(done().gate(false), 50)]);
     assert_eq!(red.statuses(), ["waiting"]);

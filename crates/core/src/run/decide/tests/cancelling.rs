@@ -1,7 +1,9 @@
 //! How a run stops: what each level of a cancellation lets finish, at every moment.
 
 use super::*;
-use crate::run::{Cancel, Control, EndsWhen, Exhausted, Stopping, Unit, Verifier, VerifierModel};
+use crate::run::{
+    Cancel, Control, EndsWhen, Exhausted, Port, Stopping, Unit, Verifier, VerifierModel,
+};
 
 /// Answers until a session is to run, and has it started. It has not ended yet.
 fn until_session(world: &mut World) -> Effect {
@@ -269,7 +271,7 @@ fn a_session_that_waits_to_begin_is_given_up() {
         world.send(&input);
     }
     world.pending.clear();
-    let (port, error) = (crate::run::Port::Prompt, "it broke".to_owned());
+    let (port, error) = (Port::Prompt, "it broke".to_owned());
     world.send(&Input::PortFailed { slot: 0, port, error, for_good: false });
     world.send(&Input::CtrlC);
     assert_eq!((world.state.ended, world.sessions), (true, 0));
@@ -338,4 +340,30 @@ fn what_an_interrupted_session_calls_done_is_not_judged() {
     assert_eq!(world.statuses(), ["pending"]);
     assert!(!world.facts.iter().any(|fact| matches!(fact, Fact::Judged { .. })));
     assert!(world.settlements[0].save.is_some());
+}
+
+#[test]
+fn a_session_whose_end_could_not_be_reported_is_reported_again_and_not_run_again() {
+    let store_fails = |world: &mut World| {
+        let (slot, error) = (0, "locked".to_owned());
+        world.send(&Input::PortFailed { slot, port: Port::Store, error, for_good: false });
+    };
+    for level in [None, Some(Cancel::AfterSession), Some(Cancel::Kill)] {
+        let (mut world, session) = working(dag(), 2);
+        store_fails(&mut world);
+        match level {
+            Some(level) => world.send(&cancel(level)),
+            None => {
+                let wake = world.pending.remove(0);
+                let woken = world.answer(wake, &mut [].iter()).unwrap();
+                world.send(&woken);
+            }
+        }
+        let asked = world.pending.iter().filter(|e| matches!(e, Effect::ReportSession { .. }));
+        assert_eq!(asked.count(), 1, "{level:?}: {:?}", world.pending);
+        let plays: &[Play] = if level.is_none() { &[done(), done()] } else { &[done()] };
+        world.pending.retain(|effect| !matches!(effect, Effect::ReportSession { .. }));
+        ends_as(&mut world, session, plays);
+        assert_eq!(world.settlements.len(), plays.len(), "{level:?}");
+    }
 }

@@ -222,3 +222,23 @@ fn where_tasks_may_fail_a_plan_is_over_when_none_is_open() {
     let world = World::run(stopping, 2, &[fails(), done()]);
     assert_ne!(world.ended_as(), "Complete");
 }
+
+#[test]
+fn a_retried_iteration_knows_how_often_and_why_it_failed_and_a_green_one_forgets_it() {
+    let mut world = World::new(checklist(), 1);
+    world.begin();
+    let quotes = says("`<task-failed>x</task-failed>` is what I shall not say.");
+    let plays = [says("").gate(false), says("").gate(false), quotes, complete()];
+    let (mut plays, mut seen) = (plays.iter(), vec![]);
+    while !world.pending.is_empty() {
+        let effect = world.pending.remove(0);
+        if let Effect::RunSession { earlier, .. } = &effect {
+            seen.push((earlier.tries, earlier.gates.len(), earlier.ignored.len()));
+            assert_eq!(earlier.reason.is_empty(), earlier.tries == 0, "{}", earlier.reason);
+        }
+        if let Some(input) = world.answer(effect, &mut plays) {
+            world.send(&input);
+        }
+    }
+    assert_eq!(seen, [(0, 0, 0), (1, 1, 0), (2, 1, 0), (0, 0, 1)]);
+}

@@ -70,7 +70,8 @@ fn red_on_top_of_what_has_landed_comes_back_and_says_so() {
 #[test]
 fn a_conflict_goes_back_to_its_task_and_uses_up_no_retry() {
     let mut world = World::new(parallel(1), 1);
-    world.landings = vec![Landing::Conflict { files: vec!["a.txt".to_owned()] }];
+    world.landings =
+        vec![Landing::Conflict(Conflict { files: vec!["a.txt".to_owned()], report: None })];
     world.play(&[done().gate(true), done().gate(true)]);
     let first = &world.settlements[0];
     assert_eq!(first.class, Class::Conflict);
