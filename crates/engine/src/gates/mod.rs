@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `command` | one gate: its process, its output, its report |
 //! | `guarded` | protected files while gates run |
+//! | `inputs` | what decides beside the tree how files look to a gate |
 //! | `trial` | a gate outside a run |
 
 pub(crate) mod command;
 pub(crate) mod guarded;
+pub(crate) mod inputs;
 mod trial;
 
 use std::time::Duration;

@@ -264,6 +264,18 @@ pub struct Filter {
     pub category: Option<String>,
 }
 
+impl Filter {
+    /// The tasks of a scope. One task is looked up by its id.
+    pub fn of(scope: &Scope) -> Self {
+        let (feature, reference) = match scope {
+            Scope::All | Scope::Task(_) => (None, None),
+            Scope::Feature(name) => (Some(name.clone()), None),
+            Scope::Plan(key) => (None, Some(key.clone())),
+        };
+        Self { feature, reference, ..Self::default() }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeleteWhich {
     /// These, all or none.

@@ -16,12 +16,11 @@
 //! | `display` | the displays, on their own thread |
 //! | `watch` | leases, changes of the plan, timers |
 //! | `recover`, `tidy` | what an interrupted run left; cleaning up at the end |
-//! | `daily_cost`, [`shared_budget`] | what was spent today; the spending of runs that share a budget |
+//! | [`shared_budget`] | the spending of runs that share a budget |
 //! | `parked_tasks`, `store_file` | tasks that the loop will not retry; whether the open database is still the file |
 
 mod activity;
 mod checks;
-mod daily_cost;
 mod deciding;
 mod dispatcher;
 mod display;

@@ -26,15 +26,7 @@ impl Ports {
 fn left(store: &mut dyn Store, scope: &Scope) -> Result<Vec<LeftTask>, StoreError> {
     let filter = Filter {
         statuses: vec![StatusFilter::Stored(Status::Failed), StatusFilter::Stored(Status::Waiting)],
-        feature: match scope {
-            Scope::Feature(name) => Some(name.clone()),
-            _ => None,
-        },
-        reference: match scope {
-            Scope::Plan(key) => Some(key.clone()),
-            _ => None,
-        },
-        ..Filter::default()
+        ..Filter::of(scope)
     };
     let tasks = store.list(&filter)?;
     let of_scope = |task: &Task| match scope {

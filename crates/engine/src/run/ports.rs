@@ -12,7 +12,6 @@ use ralph_core::{AgentId, TaskId, Timestamp};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::daily_cost::{UnattributedCost, sessions_before};
 use super::dispatcher::Dispatcher;
 use super::display::Display;
 use super::plan::{PlanSource, source};
@@ -25,7 +24,7 @@ use crate::ports::{GitError, RunBase, Store, StoreError};
 use crate::process::Stop;
 use crate::run::activity::publish::Publisher;
 use crate::run::checks::baseline::Baseline;
-use crate::run::checks::judging_inputs::JudgingInputs;
+use crate::run_files::costs::{UnattributedCost, sessions_before};
 
 /// The result of an effect: an input for the loop, or a failed port.
 pub(super) type Answer = Result<Input, Failed>;
@@ -137,14 +136,13 @@ impl Ports {
     ) -> Arc<Self> {
         let store_file = StoreFile::opened(&setup.ports.store_path);
         let ids = std::mem::replace(&mut setup.ports.ids, Ids::new(Some(0)));
-        let judging_inputs =
-            JudgingInputs::of(&setup, &setup.files.project, setup.ports.vcs.as_ref());
+        let gate_inputs = setup.gate_inputs(&setup.files.project, setup.ports.vcs.as_ref());
         let home = Arc::new(Workspace::new(
             setup.files.project.clone(),
             Arc::clone(&setup.ports.vcs),
             setup.work.folder.clone(),
             base,
-            judging_inputs,
+            gate_inputs,
             None,
         ));
         let slots = setup.agent_ids.iter().zip(0..);

@@ -12,6 +12,7 @@ use ralph_core::run::{Notice, Policy, Resume};
 
 use crate::agents::Agent;
 use crate::entropy::Ids;
+use crate::gates::inputs::GateInputs;
 use crate::gates::{GateRules, GateSpec};
 use crate::plan_file::PlanFile;
 use crate::ports::{Clock, KeepSaves, Peek, Scope, Store, Vcs};
@@ -69,6 +70,11 @@ impl Setup {
             true => &self.gates.sandboxed_environment,
             false => &self.gates.environment,
         }
+    }
+
+    /// What decides beside a tree of this worktree how its files look to gates.
+    pub(super) fn gate_inputs(&self, project: &Project, vcs: &dyn Vcs) -> GateInputs {
+        GateInputs::of(&self.gates.rules, &self.agent.environment, project, vcs)
     }
 
     /// How the store names the branch of a plan that is worked on here; `None` for other runs.

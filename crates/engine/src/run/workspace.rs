@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use crate::gates::inputs::GateInputs;
 use crate::ports::{RunBase, Vcs};
 use crate::project::Project;
-use crate::run::checks::judging_inputs::JudgingInputs;
 use crate::run_files::WorktreeLock;
 use crate::sync::lock;
 
@@ -19,7 +19,7 @@ pub(super) struct Workspace {
     /// The tree that new work is compared with.
     settled: Mutex<String>,
     /// What the files that are judged look like beside their tree, before the first session.
-    pub(super) judging_inputs: JudgingInputs,
+    pub(super) gate_inputs: GateInputs,
     /// No other process works there meanwhile.
     lock: Mutex<Option<WorktreeLock>>,
 }
@@ -30,12 +30,12 @@ impl Workspace {
         vcs: Arc<dyn Vcs>,
         folder: PathBuf,
         base: RunBase,
-        judging_inputs: JudgingInputs,
+        gate_inputs: GateInputs,
         lock: Option<WorktreeLock>,
     ) -> Self {
         let settled = Mutex::new(base.settled_tree.clone());
         let (base, lock) = (Mutex::new(base), Mutex::new(lock));
-        Self { project, vcs, folder, base, settled, judging_inputs, lock }
+        Self { project, vcs, folder, base, settled, gate_inputs, lock }
     }
 
     /// Others may work there again.

@@ -1,6 +1,7 @@
 //! The files of a run on disk: its log folder, and the lock that keeps a second run out of the same worktree.
 
 pub(crate) mod clean;
+pub(crate) mod costs;
 pub mod journal;
 pub mod state_file;
 

@@ -21,7 +21,6 @@ use crate::ports::{Candidate, GitError, RunBase, Saved, SessionCommits, Store, S
 use crate::project::Project;
 use crate::run::RunError;
 use crate::run::activity::settle::hook_refused;
-use crate::run::checks::judging_inputs::JudgingInputs;
 use crate::run::holding;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::setup::Setup;
@@ -127,10 +126,10 @@ impl WorktreePool {
             base.head = Some(from);
             base.settled_tree = self.trunk.tree(&tip)?;
         }
-        let judging_inputs = JudgingInputs::of(setup, &project, &vcs);
+        let gate_inputs = setup.gate_inputs(&project, &vcs);
         let folder = project.worktree.clone();
         let workspace =
-            Workspace::new(project, Arc::new(vcs), folder, base, judging_inputs, Some(lock));
+            Workspace::new(project, Arc::new(vcs), folder, base, gate_inputs, Some(lock));
         Ok((workspace, prepared.notes))
     }
 

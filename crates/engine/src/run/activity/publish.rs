@@ -2,25 +2,19 @@
 //! opens its pull request. Doing it twice changes nothing, so the next run makes up for a killed one. A failure here
 //! is reported and recorded, and fails nothing else.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
-use ralph_core::forge::{Commit, TaskLine, Words};
-use ralph_core::records::Attempt;
 use ralph_core::run::{Class, Effect, Input, Publication, PublishEnd, Settlement};
-use ralph_core::task::{Status, Task};
-use ralph_core::view::report::Total;
-use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
-use crate::git::Git;
 use crate::git::commit_of;
-use crate::ports::{Filter, GitError, Scope, Store, StoreError};
+use crate::ports::Scope;
 use crate::process::{CommandSpec, Stop, capture};
-use crate::publishing::{Outlet, PublishSetup, Trouble, decided, published};
+use crate::publishing::{Outlet, PublishSetup, Trouble, decided, published, pull_text};
 use crate::run::ports::Ports;
 use crate::sandbox::ProgramKind;
 
@@ -175,12 +169,14 @@ impl Ports {
                 outlet.push(branch)?;
                 return Ok(blank(PublishEnd::Pushed));
             }
-            let commits = self.commits(setup, branch)?;
+            let folder = &self.setup.files.project.worktree;
+            let commits = pull_text::commits(folder, setup, branch)?;
             if commits.as_ref().is_some_and(Vec::is_empty) {
                 return nothing(format!("`{branch}` has no commits beyond `{}`", setup.base));
             }
             let link = outlet.push(branch)?;
-            let words = self.words(setup, scope, branch, commits.unwrap_or_default())?;
+            let commits = commits.unwrap_or_default();
+            let words = pull_text::words(self.store().as_mut(), setup, scope, branch, commits)?;
             let words = words.redacted(&self.setup.files.secrets);
             Ok(published(outlet.open(&words, link.as_deref())?, branch))
         })
@@ -226,98 +222,5 @@ impl Ports {
             self.notice(text);
         }
         (done.end, String::from_utf8_lossy(&done.stdout).into_owned() + &done.stderr)
-    }
-
-    /// The commits that the branch has beyond its base, the oldest first; `None` where the base is not
-    /// known here.
-    fn commits(&self, setup: &PublishSetup, branch: &str) -> Result<Option<Vec<Commit>>, GitError> {
-        let folder = &self.setup.files.project.worktree;
-        let PublishSetup { pr_remote: remote, base, .. } = setup;
-        for name in [format!("refs/remotes/{remote}/{base}"), format!("refs/heads/{base}")] {
-            let known = ["rev-parse", "--verify", "--quiet", "--end-of-options", &name];
-            match Git::plumbing(folder, &known).run() {
-                Ok(_) => {}
-                Err(GitError::Failed { .. }) => continue,
-                Err(error) => return Err(error),
-            }
-            let range = format!("{name}..refs/heads/{branch}");
-            let form = "--format=%H %s";
-            let log = ["log", "--reverse", "--no-decorate", form, "--end-of-options", &range];
-            let printed = Git::plumbing(folder, &log).run()?;
-            let text = String::from_utf8_lossy(&printed);
-            let commit = |line: &str| {
-                let (id, subject) = line.split_once(' ').unwrap_or((line, ""));
-                Commit { id: id.to_owned(), subject: subject.to_owned() }
-            };
-            return Ok(Some(text.lines().map(commit).collect()));
-        }
-        Ok(None)
-    }
-
-    /// The pull request text about the tasks of the branch, from the store.
-    fn words(
-        &self,
-        setup: &PublishSetup,
-        scope: &Scope,
-        branch: &str,
-        commits: Vec<Commit>,
-    ) -> Result<Words, StoreError> {
-        let mut store = self.store();
-        let mut attempts: BTreeMap<TaskId, Vec<Attempt>> = BTreeMap::new();
-        for attempt in store.history(Timestamp::default())? {
-            attempts.entry(attempt.task.clone()).or_default().push(attempt);
-        }
-        let mut tasks: Vec<(Task, Vec<Attempt>)> = vec![];
-        for task in in_scope(store.as_mut(), scope)? {
-            let tried = attempts.remove(&task.id).unwrap_or_default();
-            tasks.push((task, tried));
-        }
-        // A store has tasks of other branches, too: those whose commits are not on this one.
-        let here: BTreeSet<&str> = commits.iter().map(|commit| commit.id.as_str()).collect();
-        let made_here = |(task, attempts): &(Task, Vec<Attempt>)| {
-            let mut made = attempts.iter().filter_map(|one| one.end.as_ref()?.commit.as_deref());
-            task.status != Status::Done || made.any(|commit| here.contains(commit))
-        };
-        if *scope == Scope::All && tasks.iter().any(made_here) {
-            tasks.retain(made_here);
-        }
-        let mut evidence = vec![];
-        for (task, _) in &tasks {
-            evidence.extend(store.evidence(&task.id)?);
-        }
-        evidence.sort_by_key(|found| found.at);
-        let line = |(task, attempts): &(Task, Vec<Attempt>)| TaskLine {
-            id: task.id.clone(),
-            title: task.title.to_string(),
-            status: task.status,
-            reason: attempts
-                .iter()
-                .rev()
-                .find_map(|attempt| attempt.end.as_ref())
-                .map(|end| end.detail.clone())
-                .unwrap_or_default(),
-        };
-        Ok(Words {
-            branch: branch.to_owned(),
-            goal: setup.goal.clone(),
-            tasks: tasks.iter().map(line).collect(),
-            evidence,
-            commits,
-            spent: Total::of(tasks.iter().flat_map(|(_, attempts)| attempts)),
-        })
-    }
-}
-
-/// The tasks that a run is about, in the order of the plan.
-fn in_scope(store: &mut dyn Store, scope: &Scope) -> Result<Vec<Task>, StoreError> {
-    match scope {
-        Scope::All => store.list(&Filter::default()),
-        Scope::Feature(name) => {
-            store.list(&Filter { feature: Some(name.clone()), ..Filter::default() })
-        }
-        Scope::Task(id) => Ok(vec![store.get(id)?]),
-        Scope::Plan(file) => {
-            store.list(&Filter { reference: Some(file.clone()), ..Filter::default() })
-        }
     }
 }

@@ -20,10 +20,10 @@ use ralph_core::{TaskId, Timestamp};
 
 use crate::crash;
 use crate::ports::{Candidate, GitError, StoreError};
-use crate::run::daily_cost::UnattributedCost;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::slot_state::SlotState;
 use crate::run::workspace::Workspace;
+use crate::run_files::costs::UnattributedCost;
 
 /// How much of a reason the store keeps.
 const KEPT_REASON: usize = 8_000;

@@ -12,6 +12,7 @@ use crate::ports::{ClaimRequest, Filter, Scope, Store, StoreError};
 use crate::process::is_alive;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::slot_state::SlotState;
+use crate::run_files::costs;
 
 impl Ports {
     pub(in crate::run) fn survey(&self, slot: &mut SlotState) -> Answer {
@@ -29,6 +30,26 @@ impl Ports {
         let survey = self.with_left(self.with_day(survey)?)?;
         crash::point("surveyed");
         Ok(Input::Surveyed { slot: slot.id, survey })
+    }
+
+    /// The survey with what was spent today, where a budget asks for it.
+    fn with_day(&self, survey: Survey) -> Result<Survey, Failed> {
+        let (others_micro_usd, others_tokens) = self.known_spent();
+        let survey = Survey { others_micro_usd, others_tokens, ..survey };
+        if self.setup.policy.budget.day_micro_usd == 0 {
+            return Ok(survey);
+        }
+        let today = self.now().day_began();
+        let attempts = self.store().history(today)?;
+        let day_micro_usd = costs::spent(&attempts, &self.unattributed(), today);
+        Ok(Survey { day_micro_usd, ..survey })
+    }
+
+    /// Reports this run's spending to runs that share the budget; returns theirs.
+    pub(in crate::run) fn known_spent(&self) -> (u64, u64) {
+        let shared_budget = self.setup.shared_budget.as_ref();
+        shared_budget
+            .map_or((0, 0), |shared_budget| shared_budget.exchange(self.dispatcher().spent()))
     }
 
     fn check_disk(&self) -> Result<(), Failed> {

@@ -25,7 +25,7 @@ impl Check for ForbiddenFiles {
         candidate: &Candidate,
     ) -> Result<Option<GateReport>, Failed> {
         let workspace = slot.workspace();
-        if workspace.judging_inputs.borrows_objects(&workspace.project) {
+        if workspace.gate_inputs.borrows_objects(&workspace.project) {
             return Ok(Some(refused(BORROWED.to_owned())));
         }
         let settled = workspace.settled_tree();

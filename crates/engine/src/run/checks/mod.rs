@@ -11,7 +11,6 @@ pub(in crate::run) mod baseline;
 pub(in crate::run) mod deliverable;
 mod forbidden;
 mod gate;
-pub(in crate::run) mod judging_inputs;
 mod place;
 mod plan_shape;
 mod protected;

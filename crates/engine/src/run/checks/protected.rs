@@ -80,8 +80,9 @@ impl Ports {
     ) -> Result<Vec<String>, Failed> {
         let workspace = slot.workspace();
         let settled = workspace.settled_tree();
-        let mut found = workspace.judging_inputs.changed_in(
-            &self.setup,
+        let mut found = workspace.gate_inputs.changed_in(
+            &self.setup.gates.rules,
+            &self.setup.agent.environment,
             &workspace.project,
             workspace.vcs.as_ref(),
         );

@@ -7,46 +7,27 @@ use std::path::Path;
 use ralph_core::Timestamp;
 use ralph_core::ids::AttemptId;
 use ralph_core::records::Attempt;
-use ralph_core::run::{RunEvent, Survey, cost};
+use ralph_core::run::{RunEvent, cost};
 use ralph_core::view::sessions::sessions;
 
-use super::ports::{Failed, Ports};
-use crate::run_files::RunLogs;
-use crate::run_files::journal;
+use super::{RunLogs, journal};
 
 /// A session whose cost may be in no attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct UnattributedCost {
-    pub(super) at: Timestamp,
+pub(crate) struct UnattributedCost {
+    pub(crate) at: Timestamp,
     /// Millionths of a dollar.
-    pub(super) micro_usd: u64,
+    pub(crate) micro_usd: u64,
     /// The attempts that have its cost once one of them has ended; none for a session without a task.
-    pub(super) attempts: Vec<AttemptId>,
+    pub(crate) attempts: Vec<AttemptId>,
 }
 
-impl Ports {
-    /// The survey with what was spent today, where a budget asks for it.
-    pub(super) fn with_day(&self, survey: Survey) -> Result<Survey, Failed> {
-        let (others_micro_usd, others_tokens) = self.known_spent();
-        let survey = Survey { others_micro_usd, others_tokens, ..survey };
-        if self.setup.policy.budget.day_micro_usd == 0 {
-            return Ok(survey);
-        }
-        let today = self.now().day_began();
-        let attempts = self.store().history(today)?;
-        let day_micro_usd = spent(&attempts, &self.unattributed(), today);
-        Ok(Survey { day_micro_usd, ..survey })
-    }
-
-    /// Reports this run's spending to runs that share the budget; returns theirs.
-    pub(super) fn known_spent(&self) -> (u64, u64) {
-        let shared_budget = self.setup.shared_budget.as_ref();
-        shared_budget
-            .map_or((0, 0), |shared_budget| shared_budget.exchange(self.dispatcher().spent()))
-    }
-}
-
-fn spent(attempts: &[Attempt], unattributed: &[UnattributedCost], today: Timestamp) -> u64 {
+/// What attempts and these sessions cost since the day began.
+pub(crate) fn spent(
+    attempts: &[Attempt],
+    unattributed: &[UnattributedCost],
+    today: Timestamp,
+) -> u64 {
     let ended: HashSet<&AttemptId> =
         attempts.iter().filter(|one| has_cost(one)).map(|one| &one.id).collect();
     let open = unattributed.iter().filter(|session| {
@@ -61,7 +42,7 @@ fn has_cost(attempt: &Attempt) -> bool {
 }
 
 /// Today's sessions in the journals of earlier runs. Unreadable journals are skipped.
-pub(super) fn sessions_before(logs: &Path, today: Timestamp) -> Vec<UnattributedCost> {
+pub(crate) fn sessions_before(logs: &Path, today: Timestamp) -> Vec<UnattributedCost> {
     let mut found = Vec::new();
     for run in RunLogs::all(logs).unwrap_or_default() {
         let path = run.journal();

@@ -2,18 +2,18 @@
 //! ignored files that are copied into a clean checkout. Both count as they were when the run began; a change by a
 //! session is reported or refused like a change to a protected file.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::GateRules;
 use crate::ports::Vcs;
 use crate::project::Project;
-use crate::run::setup::Setup;
 use crate::untrusted::{SMALL, read_through_links};
 
 /// These inputs at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::run) struct JudgingInputs {
+pub(crate) struct GateInputs {
     /// Each file, and what it says that matters here.
     relevant_text: Vec<(String, String)>,
     /// The ignored files that a checkout gets, and their content as a number.
@@ -33,9 +33,14 @@ fn outside(path: &Path) -> Option<Outside> {
     Some((found.ino(), found.size(), moments))
 }
 
-impl JudgingInputs {
+impl GateInputs {
     /// As they are now. What cannot be read says nothing.
-    pub(in crate::run) fn of(setup: &Setup, project: &Project, vcs: &dyn Vcs) -> Self {
+    pub(crate) fn of(
+        rules: &GateRules,
+        environment: &[(OsString, OsString)],
+        project: &Project,
+        vcs: &dyn Vcs,
+    ) -> Self {
         let (mut relevant_text, mut files) = (Vec::new(), Vec::new());
         let mut note = |name: String, path: &Path, says: fn(&str) -> String| {
             files.push((path.to_owned(), outside(path)));
@@ -51,31 +56,32 @@ impl JudgingInputs {
             // Worktrees of branches write there as they are made.
             note(".git/info/exclude".to_owned(), &common.join("info/exclude"), ignored);
         }
-        for (name, path) in of_user(setup) {
+        for (name, path) in of_user(environment) {
             note(name, &path, filters);
         }
-        let included = match wants_included(setup) {
-            true => vcs.included(&setup.gates.rules.include).unwrap_or_default(),
+        let included = match wants_included(rules) {
+            true => vcs.included(&rules.include).unwrap_or_default(),
             false => vec![],
         };
         Self { relevant_text, included, files, borrowed: borrowed(project) }
     }
 
     /// Whether a session had git look for objects elsewhere: what it commits would be missing in every other clone.
-    pub(in crate::run) fn borrows_objects(&self, project: &Project) -> bool {
+    pub(crate) fn borrows_objects(&self, project: &Project) -> bool {
         borrowed(project) != self.borrowed
     }
 
     /// The differences, in words. Untouched files are not read again.
-    pub(in crate::run) fn changed_in(
+    pub(crate) fn changed_in(
         &self,
-        setup: &Setup,
+        rules: &GateRules,
+        environment: &[(OsString, OsString)],
         project: &Project,
         vcs: &dyn Vcs,
     ) -> Vec<String> {
         let touched = self.files.iter().any(|(path, then)| outside(path) != *then);
-        match touched || wants_included(setup) {
-            true => self.changed(&Self::of(setup, project, vcs)),
+        match touched || wants_included(rules) {
+            true => self.changed(&Self::of(rules, environment, project, vcs)),
             false => vec![],
         }
     }
@@ -100,14 +106,14 @@ impl JudgingInputs {
 }
 
 /// Whether a checkout gets ignored files too.
-fn wants_included(setup: &Setup) -> bool {
-    setup.gates.rules.clean && !setup.gates.rules.include.trim().is_empty()
+fn wants_included(rules: &GateRules) -> bool {
+    rules.clean && !rules.include.trim().is_empty()
 }
 
 /// The user's own settings of git.
-fn of_user(setup: &Setup) -> Vec<(String, PathBuf)> {
+fn of_user(environment: &[(OsString, OsString)]) -> Vec<(String, PathBuf)> {
     let variable = |name: &str| {
-        let found = setup.agent.environment.iter().find(|(known, _)| known == OsStr::new(name));
+        let found = environment.iter().find(|(known, _)| known == OsStr::new(name));
         found.map(|(_, value)| PathBuf::from(value))
     };
     let home = variable("HOME");
@@ -182,14 +188,14 @@ mod tests {
 
     #[test]
     fn what_is_new_changed_or_gone_is_named() {
-        let then = JudgingInputs {
+        let then = GateInputs {
             relevant_text: vec![("a".into(), String::new()), ("b".into(), "x".into())],
             included: vec![(".env".into(), 1), ("old".into(), 2)],
             files: vec![],
             borrowed: vec![],
         };
         assert!(then.changed(&then).is_empty());
-        let now = JudgingInputs {
+        let now = GateInputs {
             relevant_text: vec![("a".into(), "new".into()), ("b".into(), "x".into())],
             included: vec![(".env".into(), 3), ("more".into(), 4)],
             files: vec![],
