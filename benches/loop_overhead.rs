@@ -44,7 +44,8 @@ use ralph_engine::context::FeatureTexts;
 use ralph_engine::entropy::Ids;
 use ralph_engine::gates::GateRules;
 use ralph_engine::ports::{
-    Candidate, Checkout, GitError, KeepSaves, RunBase, Saved, Scope, Store, Vcs,
+    Candidate, Checkout, GitError, KeepSaves, RunBase, Saved, Scope, SessionCommits, Store, Trees,
+    Vcs, Workspaces,
 };
 use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
@@ -323,20 +324,16 @@ impl Vcs for Changing {
         self.0.head()
     }
 
-    fn save(
-        &self,
-        base: &RunBase,
-        candidate: &Candidate,
-        task: &TaskId,
-        attempt: u32,
-    ) -> Result<Option<Saved>, GitError> {
-        self.0.save(base, candidate, task, attempt)
-    }
-
     fn put_back(&self, base: &RunBase, candidate: &Candidate) -> Result<Vec<PathBuf>, GitError> {
         self.0.put_back(base, candidate)
     }
 
+    fn checkout(&self, candidate: &Candidate, include: &str) -> Result<Checkout, GitError> {
+        self.0.checkout(candidate, include)
+    }
+}
+
+impl Trees for Changing {
     fn changes(&self, from_tree: &str, to_tree: &str) -> Result<Vec<String>, GitError> {
         self.0.changes(from_tree, to_tree)
     }
@@ -352,11 +349,21 @@ impl Vcs for Changing {
     fn file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         self.0.file(tree, path)
     }
+}
 
-    fn checkout(&self, candidate: &Candidate, include: &str) -> Result<Checkout, GitError> {
-        self.0.checkout(candidate, include)
+impl Workspaces for Changing {
+    fn save(
+        &self,
+        base: &RunBase,
+        candidate: &Candidate,
+        task: &TaskId,
+        attempt: u32,
+    ) -> Result<Option<Saved>, GitError> {
+        self.0.save(base, candidate, task, attempt)
     }
 }
+
+impl SessionCommits for Changing {}
 
 fn no_sandbox(project: &Project) -> sandbox::Sandbox {
     let sandbox_config = sandbox::SandboxConfig {
