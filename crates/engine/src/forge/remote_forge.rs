@@ -70,7 +70,7 @@ pub struct RemoteForge {
 
 /// Where requests about a branch go.
 enum Destination<'a> {
-    Known(Box<Errand<'a>>),
+    Known(Errand<'a>),
     /// The server cannot be asked, and why. Of one that ralph can only push to no route is known.
     Unasked {
         address: Address,
@@ -153,7 +153,7 @@ impl RemoteForge {
     }
 
     /// The same, where the server can be asked at all, about no branch.
-    pub(super) fn reached(&self) -> Result<Box<Errand<'_>>, ForgeError> {
+    pub(super) fn reached(&self) -> Result<Errand<'_>, ForgeError> {
         match self.destination("", "")? {
             Destination::Known(errand) => Ok(errand),
             Destination::Unasked { address, why, .. } => {
@@ -192,7 +192,7 @@ impl RemoteForge {
             };
             errand.route.ids = Some((id(&errand.route.source)?, id(&errand.route.target)?));
         }
-        Ok(Destination::Known(Box::new(errand)))
+        Ok(Destination::Known(errand))
     }
 }
 

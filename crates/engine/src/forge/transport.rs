@@ -33,6 +33,9 @@ pub(super) enum Transport {
     Api { curl: PathBuf, server: Server, token: Token, variable: String },
 }
 
+/// The kind of a server, and how to reach it, or why ralph cannot.
+pub(super) type FoundTransport = (ForgeKind, Result<Transport, String>);
+
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) method: &'static str,
@@ -53,7 +56,7 @@ impl Transport {
     pub(super) fn to(
         address: &Address,
         place: &ForgeContext,
-    ) -> Result<Option<(ForgeKind, Result<Self, String>)>, ForgeError> {
+    ) -> Result<Option<FoundTransport>, ForgeError> {
         let server = Server::of(&address.host, &place.hosts, &place.environment)?;
         let mut why = vec![];
         if server.as_ref().is_none_or(|server| server.kind == ForgeKind::GitHub)
