@@ -29,7 +29,7 @@ impl Input {
                 notices.iter_mut().for_each(|notice| notice.clean(secrets));
             }
             Self::Claimed { task, .. } | Self::WorkFound { task, .. } => {
-                secrets.clean(&mut task.title)
+                secrets.clean(&mut task.title);
             }
             Self::Peeked { about, .. } => {
                 if let Some(about) = about {
