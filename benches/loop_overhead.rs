@@ -28,39 +28,26 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use common::{RALPH, Stamped, Verdicts, figures, ms, repository};
+use ralph_core::TaskId;
 use ralph_core::agent::ProcessEnd;
-use ralph_core::attempt::prompt::RULES;
 use ralph_core::ids::RunId;
 use ralph_core::policy::strategy::{Strategy, TierNames};
 use ralph_core::records::FileChange;
-use ralph_core::redact::Secrets;
 use ralph_core::run::{Budget, Claims, Picker, Policy, StopReason};
 use ralph_core::task::RetryLimit;
 use ralph_core::view::Reporter;
-use ralph_core::{Lease, TaskId};
-use ralph_engine::agents;
-use ralph_engine::clock;
-use ralph_engine::context::FeatureTexts;
 use ralph_engine::entropy::Ids;
-use ralph_engine::gates::GateRules;
+use ralph_core::TaskId;
+use ralph_engine::clock::SystemClock;
 use ralph_engine::ports::{
-    Candidate, Checkout, GitError, KeepSaves, RunBase, Saved, Scope, SessionCommits, Store, Trees,
-    Vcs, Workspaces,
+    Candidate, Checkout, GitError, RunBase, Saved, SessionCommits, Store, Trees, Vcs, Workspaces,
 };
 use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
-use ralph_engine::project::Project;
-use ralph_engine::prompts::Prompting;
-use ralph_engine::prompts::Template;
-use ralph_engine::run::{
-    AgentProgram, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup, run,
-};
-use ralph_engine::run_files::state_file::{Record, Request};
-use ralph_engine::run_files::{RunLogs, WorktreeLock, private_file};
-use ralph_engine::sandbox;
-use ralph_engine::socket::{Call, Reply, SessionIdentity, SessionRequestHandler};
+use ralph_engine::run::{Setup, run};
+use ralph_engine::run_files::{RunLogs, private_file};
 use ralph_engine::store::SqliteStore;
-use ralph_engine::trust::{Deciding, Trust};
 use ralph_testkit::fake_vcs::FakeVcs;
+use ralph_testkit::setup::{self, Base};
 use ralph_ui::plain::{Options, PlainReporter};
 use ralph_ui::session_log::SessionLog;
 
@@ -166,101 +153,23 @@ fn reporters(logs: &RunLogs) -> Vec<Box<dyn Reporter + Send>> {
 }
 
 fn setup(repo: &Path, program: &Path) -> Setup {
-    let project = Project::find(repo).unwrap();
-    let store_path = project.ralph_dir().join("progress.db");
-    let opened = store_path.clone();
-    let mut ids = Ids::new(Some(7));
-    let sandbox = Arc::new(no_sandbox(&project));
-    Setup {
-        policy: policy(),
-        run: ids.run().unwrap(),
-        agent_ids: vec![ids.slot_agent().unwrap()],
-        resume: None,
-        paused: false,
-        notices: vec![],
-        shared_budget: None,
-        publish: None,
-        work: WorkSetup {
-            scope: Scope::All,
-            target: "all tasks".to_owned(),
-            plan: None,
-            deliverable: None,
-            about: None,
-            folder: repo.to_owned(),
-            recent_attempts: 5,
-            pool: None,
-            earlier: None,
-            keep_saves: KeepSaves::default(),
-        },
-        agent: AgentSetup {
-            program: AgentProgram {
-                agent: agents::find("claude").unwrap(),
-                executable: program.into(),
-                extra_args: vec![],
-                cassette: None,
-            },
-            tools: vec!["Bash".to_owned()],
-            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
-            watch: Watch { timeout: Some(Duration::from_secs(3600)), ..Watch::default() },
-            style: PromptStyle::System,
-            prompting: Prompting {
-                test_command: String::new(),
-                template: Template::built_in(RULES),
-                feature: FeatureTexts::default(),
-                skill_folders: vec![],
-                learn: true,
-                retries: RetryLimit::AtMost(3),
-                budget: 12_000,
-                rules: Template::built_in(RULES),
-                mode: "build".to_owned(),
-                plan_file: None,
-                branch: None,
-                bare: false,
-                known: None,
-                idea: None,
-            },
-        },
-        gates: GateSetup {
-            specs: vec![],
-            rules: GateRules::default(),
-            environment: vec![],
-            sandboxed_environment: vec![],
-            verifier: None,
-        },
-        sandbox: Arc::clone(&sandbox),
-        files: FileSetup {
-            lock: WorktreeLock::take(&project.ralph_dir()).unwrap(),
-            logs: RunLogs::create(&repo.join(".ralph/logs"), clock::now()).unwrap(),
-            keep_raw: true,
-            record: Record::of(None, &project, "build"),
-            request: Request::default(),
-            deciding: Deciding {
-                trust: Trust::of(Some(&repo.join(".ralph")), &project),
-                home: project.worktree.clone(),
-                named: vec![],
-                found: Arc::new(|_| None),
-                open: true,
-            },
-            runtime: Some(repo.to_owned()),
-            disk_floor: 0,
-            secrets: Secrets::default(),
-            project,
-        },
-        ports: PortSetup {
-            open_store: Arc::new(move || {
-                SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)
-            }),
-            store_path,
-            lease: Lease::DEFAULT,
-            clock: Arc::new(clock::SystemClock),
-            programs: sandbox,
-            vcs: Arc::new(Changing::default()),
-            handler: Arc::new(Nobody),
-            peek_text: Arc::new(|_| String::new()),
-            ids,
-            ralph: RALPH.into(),
-        },
-    }
+    let store = repo.join(".ralph/progress.db");
+    let mut setup = setup::setup(Base {
+        repo,
+        ralph: Path::new(RALPH),
+        ids: Ids::new(Some(7)),
+        open_store: Arc::new(move || {
+            SqliteStore::open(&store).map(|store| Box::new(store) as Box<dyn Store>)
+        }),
+        clock: Arc::new(SystemClock),
+        vcs: Arc::new(Changing::default()),
+    });
+    setup.policy = policy();
+    setup.agent.program = setup::agent("claude", program);
+    setup.agent.tools = vec!["Bash".to_owned()];
+    setup.agent.watch = Watch { timeout: Some(Duration::from_secs(3600)), ..Watch::default() };
+    setup.agent.prompting.learn = true;
+    setup
 }
 
 fn policy() -> Policy {
@@ -280,15 +189,6 @@ fn policy() -> Policy {
         tiers: TierNames::default(),
         port_retries: 0,
         ..Policy::default()
-    }
-}
-
-/// Nobody asks for anything here.
-struct Nobody;
-
-impl SessionRequestHandler for Nobody {
-    fn answer(&self, _identity: &SessionIdentity, _call: &Call) -> Reply {
-        Reply::default()
     }
 }
 
@@ -364,24 +264,3 @@ impl Workspaces for Changing {
 }
 
 impl SessionCommits for Changing {}
-
-fn no_sandbox(project: &Project) -> sandbox::Sandbox {
-    let sandbox_config = sandbox::SandboxConfig {
-        project: project.clone(),
-        homes: vec![],
-        environment: vec![],
-        caches: sandbox::Caches::of(&project.root, &project.root),
-        ralph: PathBuf::from(RALPH),
-        programs: vec![],
-        hidden: vec![],
-        writable: vec![],
-        readable: vec![],
-        home: sandbox::Home::masked(),
-        sockets: vec![],
-        limits: sandbox::Limits::default(),
-        network: sandbox::Network::of_machine(),
-        agents: vec![],
-    };
-    let none = sandbox::Wanted::Exactly(sandbox::Level::None);
-    sandbox::choose(none, sandbox_config).expect("there is always none").sandbox
-}

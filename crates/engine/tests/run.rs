@@ -3,11 +3,33 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
 
+#[path = "run/baseline.rs"]
+mod baseline;
+#[path = "run/budgets.rs"]
+mod budgets;
+#[path = "run/controls.rs"]
+mod controls;
 #[path = "run/ends.rs"]
 mod ends;
+#[path = "run/gates.rs"]
+mod gates;
+#[path = "run/graph.rs"]
+mod graph;
 #[path = "run/judging.rs"]
 mod judging;
 #[path = "run/kit.rs"]
 mod kit;
+#[path = "run/learning.rs"]
+mod learning;
+#[path = "run/picking.rs"]
+mod picking;
+#[path = "run/plays.rs"]
+mod plays;
+#[path = "run/signals.rs"]
+mod signals;
+#[path = "run/verifying.rs"]
+mod verifying;
 #[path = "run/waits.rs"]
 mod waits;
+#[path = "run/weakened.rs"]
+mod weakened;

@@ -75,6 +75,19 @@ impl FakeVcs {
         id
     }
 
+    /// Writes one file and commits only that, as a user does beside the loop.
+    pub fn commit_only(&self, path: &str, text: &str, subject: &str) -> String {
+        let mut state = self.0.lock().unwrap();
+        state.worktree.insert(path.to_owned(), text.to_owned());
+        let mut files = state.files_of(state.head.as_deref());
+        files.insert(path.to_owned(), text.to_owned());
+        let tree = state.write(files);
+        let parent = state.head.clone();
+        let id = state.add(tree, parent, subject, "");
+        state.head = Some(id.clone());
+        id
+    }
+
     /// The commits of the branch, the oldest first.
     pub fn log(&self) -> Vec<FakeCommit> {
         let state = self.0.lock().unwrap();

@@ -12,6 +12,7 @@ pub mod leftovers;
 mod levels;
 mod memory_store;
 pub mod model_server;
+pub mod setup;
 pub mod threats;
 
 use std::io::Write;

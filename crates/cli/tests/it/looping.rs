@@ -28,7 +28,6 @@ mod protected;
 mod secrets;
 mod shapes;
 mod shown;
-mod signals;
 mod skills;
 mod stopping;
 mod store;
@@ -36,7 +35,6 @@ mod strange;
 mod untrusted;
 mod users;
 mod verifying;
-mod weakened;
 
 use std::path::PathBuf;
 use std::process::Child;

@@ -6,11 +6,9 @@ use ralph_core::task::{RetryLimit, Status};
 
 use ralph_engine::ports::Store;
 
-use ralph_testkit::fake_vcs::FakeVcs;
+use crate::kit::{Inside, World, done, says};
 
-use crate::kit::{World, done, says};
-
-fn wants(path: &'static str) -> impl Fn(&FakeVcs) -> (i32, String) {
+fn wants(path: &'static str) -> impl Fn(&Inside) -> (i32, String) {
     move |files| match files.read(path) {
         Some(_) => (0, String::new()),
         None => (1, format!("FAILED: {path} is missing\n")),

@@ -1,107 +1,60 @@
-//! A world for a run: what its sessions do, what its gates say, and what is left of it.
+//! A world for runs: what its sessions do, what its gates say, and what is left of it.
 
-use std::collections::VecDeque;
-use std::io::Write;
-use std::path::Path;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use std::{future::Future, pin::Pin};
 
-use ralph_core::agent::{AgentEvent, ProcessEnd};
-use ralph_core::attempt::prompt::RULES;
+use ralph_core::agent::AgentEvent;
 use ralph_core::policy::strategy::Strategy;
-use ralph_core::redact::Secrets;
+use ralph_core::records::{Attempt, Evidence};
 use ralph_core::run::{
-    Fact, Outcome, Policy, RunEvent, SlotId, StopReason, Verifier, VerifierModel,
+    Class, Control, Fact, Notice, Outcome, Picker, Policy, RunEvent, SlotId, StopReason, Verifier,
+    VerifierModel,
 };
-use ralph_core::task::{Actor, NewTask, RetryLimit, Task, TaskPatch};
+use ralph_core::task::{Actor, NewTask, RetryLimit, Status, Task, TaskPatch};
 use ralph_core::text::Title;
-use ralph_core::view::Reporter;
-use ralph_core::{AgentId, Lease, TaskId, Timestamp};
-use ralph_engine::agents;
-use ralph_engine::context::FeatureTexts;
+use ralph_core::view::{Reporter, words};
+use ralph_core::{AgentId, TaskId, Timestamp};
 use ralph_engine::entropy::Ids;
 use ralph_engine::gates::{GateRules, GateSpec};
-use ralph_engine::ports::{Clock, KeepSaves, Scope, Store};
-use ralph_engine::process::{Ended, Listener, Watch};
-use ralph_engine::project::Project;
-use ralph_engine::prompts::Prompting;
-use ralph_engine::prompts::Template;
-use ralph_engine::run::{
-    AgentProgram, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup, run,
-};
-use ralph_engine::run_files::state_file::{Record, Request};
-use ralph_engine::run_files::{RunLogs, WorktreeLock};
-use ralph_engine::sandbox::{self, Program, ProgramKind, Programs, Ran};
-use ralph_engine::socket::{Call, Reply, SessionIdentity, SessionRequestHandler};
+use ralph_engine::ports::{Clock, Store};
+use ralph_engine::run::setup::OpenStore;
+use ralph_engine::run::{PromptStyle, Setup, run};
+use ralph_engine::run_files::RunLogs;
 use ralph_engine::store::SqliteStore;
-use ralph_engine::trust::{Deciding, Trust};
 use ralph_testkit::fake_vcs::FakeVcs;
+use ralph_testkit::setup::{Base, agent, setup};
 
-/// When every run begins: 2026-11-15 02:45 UTC.
+use crate::plays::{Gate, Requests, ScriptedPrograms, send_control};
+pub(crate) use crate::plays::{Inside, Play, crashes, done, hits_limit, picks, says, stays, works};
+
+/// When every first run begins: 2026-11-15 02:45 UTC.
 pub(crate) const START: i64 = 1_794_710_700_000;
 
-/// What a session does.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Play {
-    /// Files that it writes.
-    files: Vec<(String, String)>,
-    /// Lines that it prints, before its last words.
-    lines: Vec<String>,
-    /// Its last words; `{id}` is its task.
-    says: Option<String>,
-    /// How its process ends, where that is not in order.
-    crash: Option<i32>,
-}
+type Change = Box<dyn Fn(&mut Setup)>;
 
-/// A session that says this last.
-pub(crate) fn says(text: &str) -> Play {
-    Play { says: Some(text.to_owned()), ..Play::default() }
-}
+/// A control that a user sends once, at the first of these facts.
+type Reaction = (fn(&Fact) -> bool, Control);
 
-/// A session that calls its task done.
-pub(crate) fn done() -> Play {
-    says("<task-done>{id}</task-done>")
-}
-
-/// A session whose process ends with this code, without a word.
-pub(crate) fn crashes(code: i32) -> Play {
-    Play { crash: Some(code), ..Play::default() }
-}
-
-/// A session that hits a usage limit, which resets at this time.
-pub(crate) fn hits_limit(resets_at: i64) -> Play {
-    let line = format!(r#"{{"event":"limit","resets_at_ms":{resets_at}}}"#);
-    Play { lines: vec![line], ..Play::default() }
-}
-
-impl Play {
-    pub(crate) fn writes(mut self, path: &str, text: &str) -> Self {
-        self.files.push((path.to_owned(), text.to_owned()));
-        self
-    }
-
-    /// It reports this cost, in millionths of a dollar.
-    pub(crate) fn costs(mut self, micro_usd: u64) -> Self {
-        self.lines.push(format!(
-            r#"{{"event":"usage","usage":{{"input_tokens":10,"output_tokens":2,"cost_micro_usd":{micro_usd},"turns":null,"requests":null}}}}"#
-        ));
-        self
-    }
-}
-
-/// What a gate says of the files: its exit code, and what it prints.
-type Gate = Box<dyn Fn(&FakeVcs) -> (i32, String) + Send + Sync>;
-
-/// The world of one run.
+/// A repository with a plan, in which one run after the other works.
 pub(crate) struct World {
-    folder: tempfile::TempDir,
+    folder: Arc<tempfile::TempDir>,
     pub(crate) vcs: Arc<FakeVcs>,
     pub(crate) policy: Policy,
+    pub(crate) rules: GateRules,
     plays: Vec<Play>,
     gates: Vec<(String, Gate)>,
     clock: Arc<VirtualClock>,
+    agent: &'static str,
+    /// What else differs from the usual setup.
+    changes: Vec<Change>,
+    runs: u64,
+    /// The next run continues the last one, where that was interrupted.
+    continues: bool,
+    /// What a user does once the run has told something.
+    reaction: Option<Reaction>,
 }
 
 /// What is left of a run.
@@ -109,36 +62,84 @@ pub(crate) struct Played {
     pub(crate) outcome: Outcome,
     pub(crate) events: Vec<RunEvent>,
     pub(crate) vcs: Arc<FakeVcs>,
-    pub(crate) sessions: u32,
+    pub(crate) sessions: usize,
+    /// The arguments of each session.
+    pub(crate) arguments: Vec<Vec<String>>,
     /// How long it took by its own clock.
     pub(crate) took_ms: i64,
-    folder: tempfile::TempDir,
+    folder: Arc<tempfile::TempDir>,
+}
+
+/// A folder in memory, where the machine has one.
+fn folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    match memory.is_dir() {
+        true => tempfile::tempdir_in(memory).unwrap(),
+        false => tempfile::tempdir().unwrap(),
+    }
+}
+
+fn open(folder: &Path) -> SqliteStore {
+    SqliteStore::open(&folder.join(".ralph/progress.db")).unwrap()
+}
+
+pub(crate) fn user() -> Actor {
+    Actor::User(AgentId::new("user").unwrap())
 }
 
 impl World {
     /// A repository with one commit, and these tasks.
     pub(crate) fn new(tasks: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join(".git")).unwrap();
-        std::fs::write(folder.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
-        std::fs::create_dir_all(folder.path().join(".git/objects")).unwrap();
-        std::fs::create_dir_all(folder.path().join(".git/refs")).unwrap();
+        let folder = Arc::new(folder());
+        let git = folder.path().join(".git");
+        for name in ["objects", "refs"] {
+            std::fs::create_dir_all(git.join(name)).unwrap();
+        }
+        std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
         std::fs::create_dir_all(folder.path().join(".ralph/logs")).unwrap();
         let vcs = Arc::new(FakeVcs::new());
         vcs.write("README.md", "A repository\n");
         vcs.commit_all("first");
-        let mut store = SqliteStore::open(&folder.path().join(".ralph/progress.db")).unwrap();
-        let by = Actor::User(AgentId::new("user").unwrap());
-        for (number, id) in (0..).zip(tasks) {
-            let title = Title::new(format!("Title of {id}")).unwrap();
-            let task = NewTask { id: None, title, fields: TaskPatch::default() };
-            store
-                .add(task_id(id), task, &by, Timestamp::from_millis(START - 1_000 + number))
-                .unwrap();
-        }
         let policy = Policy { strategy: Strategy::Agent, port_retries: 3, ..Policy::default() };
-        let clock = Arc::new(VirtualClock(AtomicI64::new(START)));
-        Self { folder, vcs, policy, plays: vec![], gates: vec![], clock }
+        let clock = Arc::new(VirtualClock(AtomicI64::new(START - 1_000), AtomicBool::new(false)));
+        let world = Self {
+            folder,
+            vcs,
+            policy,
+            rules: GateRules::default(),
+            plays: vec![],
+            gates: vec![],
+            clock,
+            agent: "script",
+            changes: vec![],
+            runs: 0,
+            continues: false,
+            reaction: None,
+        };
+        for id in tasks {
+            world.add(id, TaskPatch::default());
+        }
+        world
+    }
+
+    /// Adds a task with these fields to the plan.
+    pub(crate) fn add(&self, id: &str, fields: TaskPatch) {
+        add(&mut self.store(), id, fields, self.clock.tick());
+    }
+
+    pub(crate) fn store(&self) -> SqliteStore {
+        open(self.folder.path())
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.tick()
+    }
+
+    /// A file that is committed before the run.
+    pub(crate) fn has(self, path: &str, text: &str) -> Self {
+        self.vcs.write(path, text);
+        self.vcs.commit_all("more");
+        self
     }
 
     /// The sessions, one after the other.
@@ -150,52 +151,144 @@ impl World {
     pub(crate) fn gate(
         mut self,
         name: &str,
-        gate: impl Fn(&FakeVcs) -> (i32, String) + Send + Sync + 'static,
+        gate: impl Fn(&Inside) -> (i32, String) + Send + Sync + 'static,
     ) -> Self {
-        self.gates.push((name.to_owned(), Box::new(gate)));
+        self.gates.push((name.to_owned(), Arc::new(gate)));
         self
     }
 
     /// With a verifier: its sessions come in turn with the others.
     pub(crate) fn verified(mut self) -> Self {
-        let verifier = Verifier { agent: "script".to_owned(), model: VerifierModel::Same };
+        let agent = self.agent.to_owned();
+        let verifier = Verifier { agent, model: VerifierModel::Same };
         self.policy.verify = Some(Box::new(verifier));
         self
     }
 
+    pub(crate) fn policy(mut self, change: impl FnOnce(&mut Policy)) -> Self {
+        change(&mut self.policy);
+        self
+    }
+
+    pub(crate) fn setup(mut self, change: impl Fn(&mut Setup) + 'static) -> Self {
+        self.changes.push(Box::new(change));
+        self
+    }
+
+    /// At most one session.
+    pub(crate) fn once(self) -> Self {
+        self.policy(|policy| policy.max_sessions = Some(1))
+    }
+
+    /// The preset `pick`: the agent chooses from a look at the plan.
+    pub(crate) fn picking(self) -> Self {
+        let world = self.policy(|policy| {
+            policy.preset = "pick".to_owned();
+            policy.picker = Picker::Agent;
+            policy.retries = RetryLimit::Unlimited;
+            policy.graph = false;
+        });
+        world.setup(|setup| setup.agent.style = PromptStyle::Peek)
+    }
+
+    /// Sessions that speak as Claude Code does.
+    pub(crate) fn with_claude(mut self) -> Self {
+        self.agent = "claude";
+        self
+    }
+
+    /// The next run continues this one, if it was interrupted.
+    pub(crate) fn continuing(&mut self) -> &mut Self {
+        self.continues = true;
+        self
+    }
+
+    /// A user sends this control when the run tells that; waits do not end by themselves.
+    pub(crate) fn reacting(mut self, control: Control, to: fn(&Fact) -> bool) -> Self {
+        self.reaction = Some((to, control));
+        self.clock.1.store(true, Ordering::Relaxed);
+        self
+    }
+
+    /// Runs these sessions to the end.
+    pub(crate) fn build(&mut self, plays: impl IntoIterator<Item = Play>) -> Played {
+        self.plays = plays.into_iter().collect();
+        self.run()
+    }
+
     /// Runs it to its end.
-    pub(crate) fn run(self) -> Played {
-        let gates: Vec<GateSpec> = self
-            .gates
-            .iter()
-            .map(|(name, _)| GateSpec {
-                name: name.clone(),
-                command: format!("run {name}"),
-                timeout: Duration::from_secs(60),
-            })
-            .collect();
-        let programs = Arc::new(ScriptedPrograms {
-            vcs: Arc::clone(&self.vcs),
-            plays: Mutex::new(self.plays.into()),
-            gates: self.gates,
-            sessions: Mutex::new(0),
+    pub(crate) fn run(&mut self) -> Played {
+        self.runs += 1;
+        if self.runs > 1 {
+            // The logs of runs are named by the second.
+            self.clock.0.fetch_add(60_000, Ordering::Relaxed);
+        }
+        self.clock.0.fetch_max(START, Ordering::Relaxed);
+        let started = self.clock.0.load(Ordering::Relaxed);
+        let path = self.folder.path().join(".ralph/progress.db");
+        let open_store: OpenStore = Arc::new(move || {
+            SqliteStore::open(&path).map(|store| Box::new(store) as Box<dyn Store>)
         });
         let events = Arc::new(Mutex::new(vec![]));
-        let (clock, vcs) = (self.clock, self.vcs);
-        let has_verifier = self.policy.verify.is_some();
-        let setup = setup(
-            self.folder.path(),
-            self.policy,
-            gates,
-            has_verifier,
-            (Arc::clone(&programs), Arc::clone(&vcs), Arc::clone(&clock)),
-        );
-        let ended = run(setup, vec![Box::new(Recorder(Arc::clone(&events)))]).unwrap();
+        let programs = Arc::new(ScriptedPrograms {
+            vcs: Arc::clone(&self.vcs),
+            plays: Mutex::new(std::mem::take(&mut self.plays).into()),
+            gates: self.gates.clone(),
+            sessions: Mutex::default(),
+            repo: self.folder.path().canonicalize().unwrap(),
+            events: Arc::clone(&events),
+            open_store: Arc::clone(&open_store),
+            is_claude: self.agent == "claude",
+            clock: Arc::clone(&self.clock),
+        });
+        let mut setup = setup(Base {
+            repo: self.folder.path(),
+            ralph: Path::new("ralph"),
+            ids: Ids::new(Some(self.runs)),
+            open_store: Arc::clone(&open_store),
+            clock: Arc::clone(&self.clock) as Arc<dyn Clock>,
+            vcs: Arc::clone(&self.vcs) as _,
+        });
+        setup.ports.programs = Arc::clone(&programs) as _;
+        setup.ports.handler = Arc::new(Requests(open_store, Arc::clone(&self.clock)));
+        setup.agent.program = agent(self.agent, Path::new(self.agent));
+        setup.policy = self.policy.clone();
+        setup.agent.prompting.retries = self.policy.retries;
+        setup.gates.rules = self.rules.clone();
+        let gate = |(name, _): &(String, Gate)| GateSpec {
+            name: name.clone(),
+            command: format!("run {name}"),
+            timeout: Duration::from_secs(60),
+        };
+        setup.gates.specs = self.gates.iter().map(gate).collect();
+        let verifies = self.policy.verify.is_some();
+        setup.gates.verifier = verifies.then(|| agent(self.agent, Path::new(self.agent)));
+        if std::mem::take(&mut self.continues) {
+            let files = &setup.files;
+            let earlier = files.record.interrupted(&files.project, "build").unwrap();
+            setup.resume = earlier.map(|earlier| earlier.state.resume(vec![]));
+        }
+        for change in &self.changes {
+            change(&mut setup);
+        }
+        let recorder = Recorder {
+            events: Arc::clone(&events),
+            repo: self.folder.path().to_owned(),
+            reaction: self.reaction.clone(),
+        };
+        let ended = run(setup, vec![Box::new(recorder)]).unwrap();
         assert_eq!(ended.notes, Vec::<String>::new());
+        let arguments = programs.sessions.lock().unwrap().clone();
         let events = events.lock().unwrap().clone();
-        let sessions = *programs.sessions.lock().unwrap();
-        let took_ms = clock.0.load(Ordering::Relaxed) - START;
-        Played { outcome: ended.outcome, events, vcs, sessions, took_ms, folder: self.folder }
+        Played {
+            outcome: ended.outcome,
+            events,
+            vcs: Arc::clone(&self.vcs),
+            sessions: arguments.len(),
+            arguments,
+            took_ms: self.clock.0.load(Ordering::Relaxed) - started,
+            folder: Arc::clone(&self.folder),
+        }
     }
 }
 
@@ -205,37 +298,147 @@ impl Played {
         self.store().get(&task_id(id)).unwrap()
     }
 
+    pub(crate) fn status(&self, id: &str) -> Status {
+        self.task(id).status
+    }
+
+    /// Why the task is as it is.
+    pub(crate) fn reason_of(&self, id: &str) -> String {
+        self.task(id).reason.unwrap_or_default()
+    }
+
     pub(crate) fn store(&self) -> SqliteStore {
-        SqliteStore::open(&self.folder.path().join(".ralph/progress.db")).unwrap()
+        open(self.folder.path())
+    }
+
+    pub(crate) fn evidence(&self, id: &str) -> Vec<Evidence> {
+        self.store().evidence(&task_id(id)).unwrap()
+    }
+
+    pub(crate) fn attempts(&self, id: &str) -> Vec<Attempt> {
+        self.store().attempts(&task_id(id)).unwrap()
+    }
+
+    /// The texts of a task's log.
+    pub(crate) fn log(&self, id: &str) -> String {
+        let log = self.store().log(&task_id(id)).unwrap();
+        log.into_iter().map(|entry| entry.text + "\n").collect()
     }
 
     /// The first lines of the commits after the first one.
     pub(crate) fn commits(&self) -> Vec<String> {
-        self.vcs.log().into_iter().skip(1).map(|commit| commit.subject).collect()
+        let log = self.vcs.log().into_iter().skip(1).map(|commit| commit.subject);
+        log.filter(|subject| subject != "more").collect()
+    }
+
+    /// The paths that the last commit changed or added.
+    pub(crate) fn committed(&self, path: &str) -> Option<String> {
+        self.vcs.file_in(&self.vcs.log().last()?.id, path)
+    }
+
+    pub(crate) fn ralph_dir(&self) -> PathBuf {
+        self.folder.path().join(".ralph")
+    }
+
+    /// A file of the newest run.
+    fn path(&self, name: &str) -> PathBuf {
+        let logs = RunLogs::all(&self.folder.path().join(".ralph/logs")).unwrap();
+        logs.iter().map(|logs| &logs.folder).max().unwrap().join(name)
+    }
+
+    pub(crate) fn file(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn has_file(&self, name: &str) -> bool {
+        self.path(name).exists()
     }
 
     /// The text about the task that a session got.
     pub(crate) fn prompt(&self, iteration: u32) -> String {
-        let logs = RunLogs::all(&self.folder.path().join(".ralph/logs")).unwrap();
-        let name = format!("iteration-{iteration:03}.task.md");
-        std::fs::read_to_string(logs[0].folder.join(name)).unwrap()
+        self.file(&format!("iteration-{iteration:03}.task.md"))
     }
 
     pub(crate) fn facts(&self) -> impl Iterator<Item = &Fact> {
         self.events.iter().map(|event| &event.fact)
     }
 
+    /// What became of each iteration.
+    pub(crate) fn classes(&self) -> Vec<Class> {
+        let class = |fact: &Fact| match fact {
+            Fact::IterationEnded { class, .. } => Some(*class),
+            _ => None,
+        };
+        self.facts().filter_map(class).collect()
+    }
+
+    pub(crate) fn notices(&self) -> impl Iterator<Item = &Notice> {
+        self.facts().filter_map(|fact| match fact {
+            Fact::Noticed { notice } => Some(notice),
+            _ => None,
+        })
+    }
+
+    /// The notices, as every display words them.
+    pub(crate) fn noticed(&self) -> String {
+        self.notices().map(|notice| words::notice(notice) + "\n").collect()
+    }
+
     pub(crate) fn reason(&self) -> &StopReason {
         &self.outcome.reason
     }
+
+    /// The models that the sessions were started with.
+    pub(crate) fn models(&self) -> Vec<String> {
+        let model = |fact: &Fact| match fact {
+            Fact::IterationStarted { model, .. } => Some(model.clone().unwrap_or_default()),
+            _ => None,
+        };
+        self.facts().filter_map(model).collect()
+    }
+
+    /// The number of each iteration that began.
+    pub(crate) fn iterations(&self) -> Vec<u32> {
+        let number = |fact: &Fact| match fact {
+            Fact::IterationStarted { iteration, .. } => Some(*iteration),
+            _ => None,
+        };
+        self.facts().filter_map(number).collect()
+    }
+
+    /// How many iterations began.
+    pub(crate) fn started(&self) -> usize {
+        self.models().len()
+    }
+
+    /// Where unfinished work of a task was saved, and what a file holds there.
+    pub(crate) fn saved(&self, task: &str, path: &str) -> Option<String> {
+        let refs = self.vcs.refs();
+        let mut of_task =
+            refs.iter().filter(|(name, _)| name.starts_with(&format!("refs/ralph/wip/{task}/")));
+        of_task.find_map(|(_, commit)| self.vcs.file_in(commit, path))
+    }
 }
 
-fn task_id(id: &str) -> TaskId {
+/// Adds a task with these fields.
+pub(crate) fn add(store: &mut dyn Store, id: &str, fields: TaskPatch, now: Timestamp) {
+    let title = Title::new(format!("Title of {id}")).unwrap();
+    store.add(task_id(id), NewTask { id: None, title, fields }, &user(), now).unwrap();
+}
+
+pub(crate) fn task_id(id: &str) -> TaskId {
     TaskId::new(id).unwrap()
 }
 
-/// A clock that stands still, and jumps to the end of every wait.
-struct VirtualClock(AtomicI64);
+/// A clock that stands still, and jumps to the end of every wait, unless waits are to last.
+pub(crate) struct VirtualClock(AtomicI64, AtomicBool);
+
+impl VirtualClock {
+    /// A moment later.
+    pub(crate) fn tick(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
 
 impl Clock for VirtualClock {
     fn now(&self) -> Timestamp {
@@ -244,88 +447,26 @@ impl Clock for VirtualClock {
 
     fn sleep_until<'a>(&'a self, at: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         Box::pin(async move {
+            if self.1.load(Ordering::Relaxed) {
+                std::future::pending::<()>().await;
+            }
             self.0.fetch_max(at.as_millis(), Ordering::Relaxed);
         })
     }
 }
 
-/// Plays sessions and gates without a process.
-struct ScriptedPrograms {
-    vcs: Arc<FakeVcs>,
-    plays: Mutex<VecDeque<Play>>,
-    gates: Vec<(String, Gate)>,
-    sessions: Mutex<u32>,
+struct Recorder {
+    events: Arc<Mutex<Vec<RunEvent>>>,
+    repo: PathBuf,
+    reaction: Option<Reaction>,
 }
-
-impl ScriptedPrograms {
-    fn session(
-        &self,
-        task: &str,
-        listener: &mut dyn Listener,
-        mut raw: Option<&mut (dyn Write + Send)>,
-    ) -> ProcessEnd {
-        let mut print = |line: &str| {
-            if let Some(raw) = &mut raw {
-                raw.write_all(format!("{line}\n").as_bytes()).unwrap();
-            }
-            listener.stdout(line.as_bytes(), false);
-        };
-        *self.sessions.lock().unwrap() += 1;
-        let Some(play) = self.plays.lock().unwrap().pop_front() else {
-            return ProcessEnd::NotStarted { error: "there is no session left".to_owned() };
-        };
-        print(r#"{"event":"started","version":"0.1.0"}"#);
-        for (path, text) in &play.files {
-            self.vcs.write(path, text);
-        }
-        for line in &play.lines {
-            print(line);
-        }
-        if let Some(text) = &play.says {
-            let text = text.replace("{id}", task);
-            print(&serde_json::json!({ "event": "say", "text": text }).to_string());
-            print(r#"{"event":"result","duration_ms":5}"#);
-        }
-        ProcessEnd::Exited { code: play.crash.unwrap_or(0) }
-    }
-}
-
-impl Programs for ScriptedPrograms {
-    fn run<'a>(
-        &'a self,
-        program: Program<'a>,
-        listener: &'a mut dyn Listener,
-        raw: Option<&'a mut (dyn Write + Send)>,
-    ) -> Ran<'a> {
-        Box::pin(async move {
-            let value = |name: &str| {
-                let found = program.command.env.iter().find(|(known, _)| known == name);
-                found.map(|(_, value)| value.to_string_lossy().into_owned()).unwrap_or_default()
-            };
-            let end = match program.sandboxed.kind {
-                ProgramKind::Session | ProgramKind::Verifier => {
-                    self.session(&value("RALPH_TASK_ID"), listener, raw)
-                }
-                _ => {
-                    let name = value("RALPH_GATE");
-                    let (_, gate) = self.gates.iter().find(|(known, _)| *known == name).unwrap();
-                    let (code, text) = gate(&self.vcs);
-                    for line in text.lines() {
-                        listener.stdout(line.as_bytes(), false);
-                    }
-                    ProcessEnd::Exited { code }
-                }
-            };
-            (Ended { end, ..Ended::never_ran(String::new()) }, vec![])
-        })
-    }
-}
-
-struct Recorder(Arc<Mutex<Vec<RunEvent>>>);
 
 impl Reporter for Recorder {
     fn event(&mut self, event: &RunEvent) {
-        self.0.lock().unwrap().push(event.clone());
+        self.events.lock().unwrap().push(event.clone());
+        if let Some((_, control)) = self.reaction.take_if(|(so, _)| so(&event.fact)) {
+            send_control(&self.repo, &control);
+        }
     }
 
     fn agent(&mut self, _: SlotId, _: &AgentEvent) {}
@@ -333,138 +474,4 @@ impl Reporter for Recorder {
     fn tick(&mut self, _: Timestamp) {}
 
     fn finish(&mut self) {}
-}
-
-/// No session asks for anything by a command.
-struct NoRequests;
-
-impl SessionRequestHandler for NoRequests {
-    fn answer(&self, _: &SessionIdentity, _: &Call) -> Reply {
-        Reply::default()
-    }
-}
-
-fn setup(
-    folder: &Path,
-    policy: Policy,
-    gates: Vec<GateSpec>,
-    has_verifier: bool,
-    (programs, vcs, clock): (Arc<ScriptedPrograms>, Arc<FakeVcs>, Arc<VirtualClock>),
-) -> Setup {
-    let project = Project::find(folder).unwrap();
-    let store_path = project.ralph_dir().join("progress.db");
-    let opened = store_path.clone();
-    let mut ids = Ids::new(Some(7));
-    let agent = || AgentProgram {
-        agent: agents::find("script").unwrap(),
-        executable: "script".into(),
-        extra_args: vec![],
-        cassette: None,
-    };
-    Setup {
-        run: ids.run().unwrap(),
-        agent_ids: vec![ids.slot_agent().unwrap()],
-        resume: None,
-        paused: false,
-        notices: vec![],
-        shared_budget: None,
-        publish: None,
-        work: WorkSetup {
-            scope: Scope::All,
-            target: "all tasks".to_owned(),
-            plan: None,
-            deliverable: None,
-            about: None,
-            folder: folder.to_owned(),
-            recent_attempts: 5,
-            pool: None,
-            earlier: None,
-            keep_saves: KeepSaves::default(),
-        },
-        agent: AgentSetup {
-            program: agent(),
-            tools: vec![],
-            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
-            watch: Watch::default(),
-            style: PromptStyle::System,
-            prompting: Prompting {
-                test_command: String::new(),
-                template: Template::built_in(RULES),
-                feature: FeatureTexts::default(),
-                skill_folders: vec![],
-                learn: false,
-                retries: RetryLimit::AtMost(3),
-                budget: 12_000,
-                rules: Template::built_in(RULES),
-                mode: "build".to_owned(),
-                plan_file: None,
-                branch: None,
-                bare: false,
-                known: None,
-                idea: None,
-            },
-        },
-        gates: GateSetup {
-            specs: gates,
-            rules: GateRules::default(),
-            environment: vec![],
-            sandboxed_environment: vec![],
-            verifier: has_verifier.then(agent),
-        },
-        sandbox: Arc::new(no_sandbox(&project)),
-        files: FileSetup {
-            lock: WorktreeLock::take(&project.ralph_dir()).unwrap(),
-            logs: RunLogs::create(&folder.join(".ralph/logs"), clock.now()).unwrap(),
-            keep_raw: true,
-            record: Record::of(None, &project, "build"),
-            request: Request::default(),
-            deciding: Deciding {
-                trust: Trust::of(Some(&folder.join(".ralph")), &project),
-                home: project.worktree.clone(),
-                named: vec![],
-                found: Arc::new(|_| None),
-                open: true,
-            },
-            runtime: Some(folder.to_owned()),
-            disk_floor: 0,
-            secrets: Secrets::default(),
-            project,
-        },
-        ports: PortSetup {
-            open_store: Arc::new(move || {
-                SqliteStore::open(&opened).map(|store| Box::new(store) as Box<dyn Store>)
-            }),
-            store_path,
-            lease: Lease::DEFAULT,
-            clock,
-            programs,
-            vcs,
-            handler: Arc::new(NoRequests),
-            peek_text: Arc::new(|_| String::new()),
-            ids,
-            ralph: "ralph".into(),
-        },
-        policy,
-    }
-}
-
-fn no_sandbox(project: &Project) -> sandbox::Sandbox {
-    let config = sandbox::SandboxConfig {
-        project: project.clone(),
-        homes: vec![],
-        environment: vec![],
-        caches: sandbox::Caches::of(&project.root, &project.root),
-        ralph: "ralph".into(),
-        programs: vec![],
-        hidden: vec![],
-        writable: vec![],
-        readable: vec![],
-        home: sandbox::Home::masked(),
-        sockets: vec![],
-        limits: sandbox::Limits::default(),
-        network: sandbox::Network::of_machine(),
-        agents: vec![],
-    };
-    let none = sandbox::Wanted::Exactly(sandbox::Level::None);
-    sandbox::choose(none, config).expect("there is always none").sandbox
 }

@@ -27,7 +27,7 @@ fn a_usage_limit_waits_until_its_reset_and_costs_no_retry() {
 fn git_that_fails_for_a_moment_is_asked_again() {
     let failed = AtomicBool::new(false);
     let world = World::new(&["a"]).plays([done().writes("a.txt", "1")]);
-    let world = world.gate("unit", move |files| {
+    let mut world = world.gate("unit", move |files| {
         // The gate runs between two calls of version control.
         if !failed.swap(true, Ordering::Relaxed) {
             let (verb, message) = ("add".to_owned(), "a lock".to_owned());
@@ -44,7 +44,7 @@ fn git_that_fails_for_a_moment_is_asked_again() {
 
 #[test]
 fn git_that_fails_for_good_stops_the_run_and_releases_the_task() {
-    let world = World::new(&["a"]).plays([done().writes("a.txt", "1")]).gate("unit", |files| {
+    let mut world = World::new(&["a"]).plays([done().writes("a.txt", "1")]).gate("unit", |files| {
         files.fail_next(GitError::OtherBranch {
             expected: Some("main".to_owned()),
             found: Some("other".to_owned()),

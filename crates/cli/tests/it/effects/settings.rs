@@ -48,7 +48,7 @@ prompts.plan | cli/tests/it/effects/agents.rs::the_templates_are_those_that_the_
 prompts.build | cli/tests/it/effects/agents.rs::the_templates_are_those_that_the_settings_name
 prompts.budget_tokens | cli/tests/it/looping/skills.rs::five_hundred_skills_stay_within_the_budget_and_say_how_many_are_missing
 gate.name | cli/tests/it/looping/gates.rs::a_gate_that_does_not_end_is_red
-gate.command | cli/tests/it/looping/gates.rs::gates_run_in_order_and_the_first_red_one_decides
+gate.command | cli/tests/it/looping/gates.rs::a_gate_that_does_not_end_is_red
 gate.timeout | cli/tests/it/looping/gates.rs::a_gate_that_does_not_end_is_red
 gates.clean | cli/tests/it/looping/clean.rs::what_is_not_in_the_tree_is_not_there > config
 gates.baseline | cli/tests/it/looping/baseline.rs::only_old_failures_do_not_hold_a_task_up > gate

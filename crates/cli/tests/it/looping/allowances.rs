@@ -87,23 +87,6 @@ fn the_number_of_sessions_is_given_once() {
 }
 
 #[test]
-fn s4_20_a_usage_limit_costs_neither_a_session_nor_a_retry() {
-    let env = project(&["a"]);
-    let limit = "{\"do\":\"limit\",\"reset_in\":\"1s\"}";
-    let ran = build(&env, &[limit, limit, &works()], &["1", "--max-retries", "0"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let task = show(&env, "a");
-    assert_eq!((&task["status"], &task["retry_count"]), (&"done".into(), &0.into()));
-    assert_eq!(classes(&env), ["usage_window", "usage_window", "done"]);
-    let journal = journal(&env);
-    let numbers: Vec<&Value> =
-        of_kind(&journal, "iteration_started").iter().map(|event| &event["iteration"]).collect();
-    assert_eq!(numbers, [1, 1, 1]);
-    assert_eq!(of_kind(&journal, "run_ended")[0]["outcome"]["iterations"], 1);
-    assert!(ran.stderr.contains("waiting"), "it is said what is waited for: {}", ran.stderr);
-}
-
-#[test]
 fn a_budget_stops_the_run_after_the_session_that_used_it_up() {
     let costs = |usd: &str| {
         session(&[

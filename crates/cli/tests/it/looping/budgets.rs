@@ -45,16 +45,6 @@ fn a_task_that_costs_too_much_waits_for_you_and_you_may_reopen_it() {
 }
 
 #[test]
-fn a_budget_that_was_lowered_holds_tasks_before_another_session_starts() {
-    let env = project(&["a", "b"]);
-    build(&env, &[&idles_for("0.3")], &["--once"]).success();
-    let ran = build(&env, &[&works_for("0.1")], &["--set", "budget.task_usd=0.2"]);
-    assert_eq!(ran.code, 7, "{}", ran.stderr);
-    assert_eq!((status(&env, "a"), status(&env, "b")), ("waiting".into(), "done".into()));
-    assert!(ran.stderr.contains("a is waiting for you"), "{}", ran.stderr);
-}
-
-#[test]
 fn the_budget_of_a_day_is_one_for_all_runs() {
     let env = project(&["a", "b", "c", "d"]);
     let budget = ["--set", "budget.day_usd=1"];
@@ -71,17 +61,6 @@ fn the_budget_of_a_day_is_one_for_all_runs() {
     let ran = again(&env, &budget);
     assert_eq!((ran.code, of_kind(&journal(&env), "session_started").len()), (8, 0));
     again(&env, &["--set", "budget.day_usd=0"]).success();
-}
-
-#[test]
-fn eighty_percent_of_a_budget_is_reported_once() {
-    let env = project(&["a", "b", "c"]);
-    let played = [works_for("0.85"), works_for("0.05"), works_for("0.05")];
-    let ran = build(&env, &played.each_ref().map(String::as_str), &["--budget", "1"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert_eq!(notices(&env, "budget_near"), 1);
-    let output = "budget nearly used up (money for this run): $0.85 of $1.00";
-    assert!(ran.stderr.contains(output), "{}", ran.stderr);
 }
 
 #[test]
@@ -225,14 +204,4 @@ fn a_task_of_a_progress_file_is_held_and_its_line_stays_open() {
     // Nothing is started on it by the next run either.
     let ran = build(&env, &[&works_for("0.1")], &budget);
     assert_eq!((ran.code, of_kind(&journal(&env), "session_started").len()), (7, 0));
-}
-
-#[test]
-fn where_the_agent_picks_its_task_is_held_after_the_session() {
-    let env = project(&["a", "b"]);
-    let left = session(&[usage("0.6"), sh("ralph task claim a"), say("that was hard")]);
-    let good = session(&[usage("0.1"), picks("b")]);
-    let ran = build(&env, &[&left, &good], &["--preset", "pick", "--set", "budget.task_usd=0.5"]);
-    assert_eq!((status(&env, "a"), status(&env, "b")), ("waiting".into(), "done".into()));
-    assert!(ran.stderr.contains("the budget for one task is used up"), "{}", ran.stderr);
 }

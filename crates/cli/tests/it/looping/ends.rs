@@ -16,43 +16,6 @@ fn ends_as(body: &str, extra: &[&str]) -> (TestEnv, Vec<String>, Ran) {
 }
 
 #[test]
-fn s1_50_a_crash_releases_the_task_and_the_next_iteration_starts() {
-    let env = project(&["a"]);
-    let crash = "{\"do\":\"exit\",\"code\":3}";
-    build(&env, &[crash, &works()], &[]).success();
-    assert_eq!(classes(&env), ["crash", "done"]);
-    let task = show(&env, "a");
-    assert_eq!(
-        (&task["retry_count"], &task["attempts"][0]["end"]["detail"]),
-        (&0.into(), &"exited with code 3".into())
-    );
-}
-
-#[test]
-fn s1_50_a_session_without_a_result_is_a_crash() {
-    let (env, classes, ran) = ends_as("init; exit 0", &[]);
-    assert_eq!((ran.code, classes), (0, vec!["crash".to_owned()]), "{}", ran.stderr);
-    assert_eq!(status(&env, "a"), "open");
-}
-
-#[test]
-fn each_bad_end_of_a_process_has_its_class() {
-    for (body, class) in [
-        ("exit 7", "crash"),
-        ("init; kill -9 $$", "crash"),
-        ("result ''", "empty"),
-        ("exit 0", "empty"),
-        (r#"echo '{"no":"event"}'; echo '{"nor":"this"}'"#, "malformed"),
-    ] {
-        let (env, classes, ran) = ends_as(body, &[]);
-        assert_eq!(classes, [class], "{body}\n{}", ran.stderr);
-        assert_eq!(status(&env, "a"), "open", "{body}");
-        let retries = if class == "crash" { 0 } else { 1 };
-        assert_eq!(show(&env, "a")["retry_count"], retries, "{body}");
-    }
-}
-
-#[test]
 fn a_session_that_takes_too_long_is_ended_with_all_it_started() {
     let (env, classes, ran) = ends_as("init; sleep 300 & wait", &["--timeout", "1s"]);
     assert_eq!((ran.code, classes), (0, vec!["timeout".to_owned()]), "{}", ran.stderr);
@@ -90,24 +53,6 @@ fn s1_26_the_raw_log_has_every_line_and_unparsable_ones_are_ignored() {
         assert!(has(line), "{:?}", String::from_utf8_lossy(line));
     }
     assert_eq!(raw.iter().filter(|byte| **byte == b'\n').count(), 11);
-}
-
-#[test]
-fn a_program_that_prints_plain_text_is_read_as_text() {
-    let (env, classes, _) = ends_as("echo hello; echo z > z; echo '<task-done>a</task-done>'", &[]);
-    assert_eq!((classes, status(&env, "a")), (vec!["done".to_owned()], "done".to_owned()));
-}
-
-#[test]
-fn an_agent_that_is_not_logged_in_ends_the_run_with_the_remedy() {
-    let body = r#"init; echo '{"type":"assistant","error":"authentication_failed","message":{"id":"m","model":"<synthetic>","content":[{"type":"text","text":"Invalid API key"}]}}'
-        echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key","num_turns":1,"usage":{"input_tokens":0,"output_tokens":0}}'; exit 1"#;
-    let mut env = project(&["a", "b"]);
-    let here = stand_in(&mut env, body);
-    let ran = env.ralph(&CLAUDE);
-    assert_eq!((ran.code, sessions_of(&here)), (4, 1), "{}", ran.stderr);
-    assert_eq!((status(&env, "a"), classes(&env)), ("open".into(), vec!["auth".to_owned()]));
-    assert!(ran.stderr.contains("claude") && ran.stderr.contains("Next:"), "{}", ran.stderr);
 }
 
 #[test]

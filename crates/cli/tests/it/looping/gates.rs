@@ -10,64 +10,6 @@ fn gate(env: &TestEnv, command: &str) {
 }
 
 #[test]
-fn s1_34_green_gates_make_it_done_and_the_evidence_is_kept() {
-    let env = project(&["a"]);
-    gate(&env, "test -f a.txt");
-    build(&env, &[&works()], &[]).success();
-    let task = show(&env, "a");
-    let evidence = &task["evidence"][0];
-    assert_eq!((&evidence["judge"], &evidence["verdict"]), (&"check".into(), &"pass".into()));
-    assert_eq!(evidence["exit_code"], 0);
-    assert_eq!(evidence["attempt"], task["attempts"][0]["id"]);
-    let tree = env.git(&["rev-parse", "HEAD^{tree}"]);
-    assert_eq!(evidence["tree"], tree.trim(), "what was judged is what was committed");
-}
-
-#[test]
-fn s4_18_red_gates_bring_the_task_back_with_what_they_found() {
-    let env = project(&["a"]);
-    gate(&env, "test -f good.txt || { echo 'good.txt is missing'; exit 3; }");
-    let second = session(&[write("good.txt", "x\n"), say("<task-done>{id}</task-done>")]);
-    build(&env, &[&works(), &second], &[]).success();
-    assert_eq!(classes(&env), ["red", "done"]);
-    let task = show(&env, "a");
-    assert_eq!(task["retry_count"], 1);
-    let verdicts: Vec<&str> = task["evidence"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["verdict"].as_str().unwrap())
-        .collect();
-    assert_eq!(verdicts, ["fail", "pass"]);
-    assert_eq!(task["evidence"][0]["exit_code"], 3);
-    assert!(run_file(&env, "iteration-001.gate-check.log").contains("good.txt is missing"));
-    assert!(run_file(&env, "iteration-002.task.md").contains("good.txt is missing"));
-    assert_eq!(subjects(&env)[0], "build: iteration 2 - a", "one commit, for what was green");
-}
-
-#[test]
-fn max_retries_are_retries_after_the_first_attempt() {
-    let env = project(&["a", "b"]);
-    gate(&env, "test ! -f a.txt");
-    let sessions = [&*works(), &works(), &works()];
-    let ran = build(&env, &sessions, &["--max-retries", "1", "--strict-exit"]);
-    assert_eq!(ran.code, 1, "complete, and one failed: {}", ran.stderr);
-    let task = show(&env, "a");
-    assert_eq!(
-        (&task["status"], task["attempts"].as_array().unwrap().len()),
-        (&"failed".into(), 2)
-    );
-    assert!(
-        task["reason"]
-            .as_str()
-            .unwrap()
-            .starts_with("gave up after 2 attempts, last: gate check failed"),
-        "{task}"
-    );
-    assert_eq!(status(&env, "b"), "done");
-}
-
-#[test]
 fn give_up_after_leaves_the_task_for_you() {
     let env = project(&["a", "b"]);
     let nothing = only_says("hm");
@@ -134,27 +76,6 @@ fn a_gate_that_does_not_end_is_red() {
 }
 
 #[test]
-fn gates_run_in_order_and_the_first_red_one_decides() {
-    let env = project(&["a"]);
-    env.write(
-        "ralph.toml",
-        "[[gate]]\nname = \"one\"\ncommand = \"true\"\n[[gate]]\nname = \"two\"\ncommand = \"false\"\n[[gate]]\nname = \"three\"\ncommand = \"touch ../notes/three\"\n",
-    );
-    env.git(&["add", "-A"]);
-    env.git(&["commit", "-qm", "gates"]);
-    build(&env, &[&works()], &["--once"]).success();
-    let judged = &journal(&env);
-    let gates: Vec<&str> = of_kind(judged, "judged")[0]["gates"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|gate| gate["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(gates, ["one", "two"]);
-    assert!(!env.note("three").exists());
-}
-
-#[test]
 fn a_gate_that_changes_files_is_asked_about_what_is_there_now() {
     let env = project(&["a"]);
     gate(&env, "test -f formatted || echo x > formatted");
@@ -170,16 +91,6 @@ fn a_gate_that_changes_files_is_asked_about_what_is_there_now() {
         "{}",
         show(&env, "a")
     );
-}
-
-#[test]
-fn work_of_a_red_session_is_where_the_next_one_starts() {
-    let env = project(&["a"]);
-    gate(&env, "test -f two.txt");
-    let one = session(&[write("one.txt", "1\n"), say("<task-done>{id}</task-done>")]);
-    let two = session(&[sh("cp one.txt two.txt"), say("<task-done>{id}</task-done>")]);
-    build(&env, &[&one, &two], &[]).success();
-    assert_eq!(env.git(&["show", "--name-only", "--format=", "HEAD"]), "one.txt\ntwo.txt\n");
 }
 
 /// The gate stands for a user who commits in the same worktree each time that it runs.

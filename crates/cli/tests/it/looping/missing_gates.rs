@@ -64,34 +64,6 @@ fn a_gate_script_that_is_not_there_yet_is_only_a_warning() {
 }
 
 #[test]
-fn a_gate_that_cannot_run_with_or_without_the_work_stops_the_run_and_charges_nobody() {
-    let env = with_gate("echo begins; nosuchtool --all");
-    let ran = build(&env, &[&works(), &works()], &[]);
-    assert_eq!(ran.code, 3, "{}", ran.stderr);
-    let output = "gate check cannot run (exit code 127, also without the agent's changes)";
-    assert!(ran.stderr.contains(output) && ran.stderr.contains("nosuchtool"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("ralph doctor"), "{}", ran.stderr);
-    assert_eq!(sessions_started(&env), 1);
-    let task = show(&env, "a");
-    assert_eq!((&task["status"], &task["retry_count"]), (&"open".into(), &0.into()));
-}
-
-#[test]
-fn a_gate_that_the_work_has_broken_is_red() {
-    let env = with_gate("true; ./check.sh");
-    env.write("check.sh", "#!/bin/sh\ntrue\n");
-    env.git(&["add", "-A"]);
-    env.git(&["update-index", "--chmod=+x", "check.sh"]);
-    env.git(&["commit", "-qm", "check"]);
-    env.git(&["checkout", "-q", "."]);
-    let breaks = session(&[sh("rm check.sh"), say("<task-done>{id}</task-done>")]);
-    let ran = build(&env, &[&breaks], &["--once"]);
-    assert_eq!((ran.code, classes(&env)), (0, vec!["red".to_owned()]), "{}", ran.stderr);
-    let reason = show(&env, "a")["reason"].as_str().unwrap().to_owned();
-    assert_eq!(reason, "gate check failed (exit code 127): command not found");
-}
-
-#[test]
 fn without_gates_the_run_warns_although_a_verifier_is_on() {
     let mut env = project(&["a"]);
     env.with_verifier();

@@ -53,28 +53,6 @@ fn strict_exit_is_a_setting_and_init_turns_it_on() {
 }
 
 #[test]
-fn a_task_database_that_is_removed_under_a_run_stops_it_and_is_not_made_again() {
-    let env = project(&["a", "b"]);
-    let cleans = session(&[sh("git clean -qfdx .ralph"), works()]);
-    let ran = build(&env, &[&cleans], &["--set", "sandbox.level=none"]);
-    assert_eq!(ran.code, 1, "{}", ran.stderr);
-    let output =
-        ["Stopped by an error: the task database ", "was removed while the run was using it"];
-    assert!(output.iter().all(|part| ran.stderr.contains(part)), "{}", ran.stderr);
-    assert!(!ran.stderr.contains("done."), "{}", ran.stderr);
-    assert!(!env.repo().join(".ralph/progress.db").exists(), "made again");
-}
-
-#[test]
-fn a_task_database_that_is_replaced_under_a_run_stops_it() {
-    let env = project(&["a", "b"]);
-    let replaces = session(&[sh("cd .ralph; cp progress.db x; mv x progress.db"), works()]);
-    let ran = build(&env, &[&replaces], &["--set", "sandbox.level=none"]);
-    assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("was replaced by another file"), "{}", ran.stderr);
-}
-
-#[test]
 fn options_with_unknown_names_are_wrong_usage() {
     let env = project(&["a"]);
     for option in ["--preset", "--agent", "--model-strategy"] {

@@ -48,19 +48,6 @@ fn a_change_of_a_protected_file_is_refused_until_it_is_undone() {
 }
 
 #[test]
-fn an_agent_that_commits_a_protected_file_is_refused_all_the_same() {
-    let env = project(&["a"]);
-    config(&env, "protected = [\"golden.txt\"]\non_protected = \"reject\"");
-    let lies = session(&[
-        write("a.txt", "x\n"),
-        sh("echo lies > tests/golden.txt; git commit -qam mine"),
-        say("<task-done>{id}</task-done>"),
-    ]);
-    build(&env, &[&lies], &["--once"]).success();
-    assert_eq!(classes(&env), ["red"]);
-}
-
-#[test]
 fn gates_count_as_they_were_when_the_run_began() {
     let loose = "```\nTEST_COMMAND=\"true\"\n```\n";
     let env = project(&["a"]);
@@ -84,18 +71,6 @@ fn gates_count_as_they_were_when_the_run_began() {
     assert_eq!(classes(&env), ["red"]);
     let reason = show(&env, "a")["reason"].as_str().unwrap().to_owned();
     assert_eq!(reason, "protected files changed: ralph.toml (the gates)");
-}
-
-#[test]
-fn without_gates_protected_files_do_not_count_as_proof() {
-    let env = project(&["a"]);
-    env.write("tests/golden.txt", "truth\n");
-    env.write("ralph.toml", "[gates]\nprotected = [\"tests/\"]\n");
-    env.git(&["add", "-A"]);
-    env.git(&["commit", "-qm", "config"]);
-    build(&env, &[&changes("tests/golden.txt", "lies\n")], &[]).success();
-    let rows = show(&env, "a")["evidence"].to_string();
-    assert!(rows.contains("ungated") && rows.contains("protected files changed"), "{rows}");
 }
 
 /// What is reported of a session that greens its gate by other means than the tree.

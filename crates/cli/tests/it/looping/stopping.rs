@@ -139,34 +139,6 @@ fn sigterm_is_the_second_ctrl_c_however_often_it_is_sent() {
 }
 
 #[test]
-fn gates_that_run_finish_after_the_first_ctrl_c() {
-    let env = project(&["a", "b"]);
-    gate(&env, "touch ../notes/judging; until test -e ../notes/go; do sleep 0.05; done");
-    let running = start(&env, &[&works(), &works()], &[]);
-    wait_for(&env, "judging");
-    ctrl_c(&env, &running, 1);
-    touch(&env, "go");
-    let (output, statuses) = ended(&env, running);
-    assert_eq!(statuses, ["done", "open"], "{output}");
-    goes_on(&env);
-}
-
-#[test]
-fn a_second_ctrl_c_ends_gates_and_costs_the_task_no_retry() {
-    let env = project(&["a", "b"]);
-    gate(&env, "touch ../notes/judging; test -e ../notes/go || sleep 300");
-    let running = start(&env, &[&works(), &works(), &works()], &[]);
-    wait_for(&env, "judging");
-    ctrl_c(&env, &running, 1);
-    send_signal("INT", running.id());
-    let (output, statuses) = ended(&env, running);
-    assert_eq!(statuses, ["open", "open"], "{output}");
-    assert_eq!(show(&env, "a")["retry_count"], 0);
-    touch(&env, "go");
-    goes_on(&env);
-}
-
-#[test]
 fn cancel_after_task_retries_the_current_task_and_starts_no_other() {
     let env = project(&["a", "b"]);
     gate(&env, "grep -q work a.txt");
@@ -250,19 +222,6 @@ fn s2_28_cancel_ends_the_run_keeps_the_work_and_it_can_be_taken_up_again() {
         assert!(output.contains("ralph build"), "it says how to go on: {output}");
         goes_on(&env);
     }
-}
-
-#[test]
-fn cancel_waits_for_the_session_and_its_work_counts() {
-    let env = project(&["a", "b"]);
-    let running = start(&env, &[&waits(), &works()], &[]);
-    wait_for(&env, "there");
-    env.ralph(&["cancel"]).success();
-    wait_for_event(&env, "the cancel", |event| event["kind"] == "control_received");
-    touch(&env, "go");
-    let (output, statuses) = ended(&env, running);
-    assert_eq!(statuses, ["done", "open"], "{output}");
-    goes_on(&env);
 }
 
 #[test]

@@ -21,75 +21,6 @@ pub(super) fn stays() -> String {
 }
 
 #[test]
-fn pause_starts_nothing_new_and_resume_goes_on() {
-    let env = project(&["a", "b"]);
-    let running = start(&env, &[&waits(), &works()], &[]);
-    wait_for(&env, "there");
-    env.ralph(&["pause"]).success();
-    touch(&env, "go");
-    wait_for_event(&env, "the pause", |event| event["why"] == "paused");
-    assert_eq!((status(&env, "a"), status(&env, "b")), ("done".into(), "open".into()));
-    assert_eq!(of_kind(&journal(&env), "iteration_started").len(), 1);
-    env.ralph(&["resume"]).success();
-    Ran::end_of(running).success();
-    assert_eq!(status(&env, "b"), "done");
-}
-
-#[test]
-fn skip_leaves_the_task_for_you_and_retry_reopens_it() {
-    let env = project(&["a", "b"]);
-    let third =
-        session(&[gate_step("third", "go"), write("b", "b"), say("<task-done>{id}</task-done>")]);
-    let running = start(&env, &[&stays(), &third, &works()], &[]);
-    wait_for(&env, "there");
-    env.ralph(&["skip", "a"]).success();
-    wait_for(&env, "third");
-    assert_eq!(status(&env, "a"), "waiting");
-    assert_eq!(env.git(&["show", "refs/ralph/wip/a/1:half.txt"]), "half\n");
-    env.ralph(&["retry", "a"]).success();
-    wait_until("the reset", PATIENCE, || status(&env, "a") == "open");
-    touch(&env, "go");
-    let ran = Ran::end_of(running);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert_eq!(classes(&env), ["skipped", "done", "done"]);
-    assert_eq!((status(&env, "a"), status(&env, "b")), ("done".into(), "done".into()));
-}
-
-#[test]
-fn retry_brings_a_failed_task_back_into_the_run() {
-    let env = project(&["a", "b"]);
-    let fails = only_says("<task-failed>{id}</task-failed>");
-    let running = start(&env, &[&fails, &waits(), &works()], &[]);
-    wait_for(&env, "there");
-    assert_eq!(status(&env, "a"), "failed");
-    env.ralph(&["retry", "a"]).success();
-    wait_until("the reset", PATIENCE, || status(&env, "a") == "open");
-    touch(&env, "go");
-    Ran::end_of(running).success();
-    assert_eq!(status(&env, "a"), "done");
-}
-
-#[test]
-fn a_question_waits_for_the_user_and_the_answer_is_in_the_next_prompt() {
-    let env = project(&["a", "b"]);
-    let asks = only_says("<question>Which port?</question>");
-    let ran = build(&env, &[&asks, &works()], &[]);
-    assert_eq!(ran.code, 7, "{}", ran.stderr);
-    assert_eq!((status(&env, "a"), status(&env, "b")), ("waiting".into(), "done".into()));
-    assert!(
-        ran.stderr.contains("Which port?") && ran.stderr.contains("ralph answer q-"),
-        "{}",
-        ran.stderr
-    );
-    let id = show(&env, "a")["questions"][0]["id"].as_str().unwrap().to_owned();
-    env.ralph(&["answer", &id, "Port 8080."]).success();
-    build(&env, &[&works()], &[]).success();
-    let prompt = run_file(&env, "iteration-001.task.md");
-    assert!(prompt.contains("Which port?") && prompt.contains("Port 8080."), "{prompt}");
-    assert_eq!(status(&env, "a"), "done");
-}
-
-#[test]
 fn inside_a_session_the_plan_is_read_and_nothing_of_it_is_changed() {
     let env = project(&["a"]);
     let tries = sh(
@@ -172,29 +103,6 @@ fn a_users_commit_during_a_session_is_built_upon() {
     assert_eq!(subjects(&env), ["build: iteration 1 - a", "by hand", "first"]);
     assert_eq!(env.git(&["show", "--name-only", "--format=", "HEAD"]), "a.txt\n");
     assert_eq!(env.git(&["status", "--porcelain"]), "");
-}
-
-#[test]
-fn a_commit_of_the_user_during_the_gates_is_judged_again_on_the_new_tip() {
-    let env = project(&["a"]);
-    env.write("ralph.toml", "[[gate]]\nname = \"wait\"\ncommand = \"touch ../notes/judging; until test -e ../notes/judge; do sleep 0.02; done; ls > ../notes/judged\"\n");
-    env.git(&["add", "-A"]);
-    env.git(&["commit", "-qm", "gate"]);
-    let running = start(&env, &[&works()], &[]);
-    wait_for(&env, "judging");
-    user_commits(&env, "person.txt");
-    touch(&env, "judge");
-    let ran = Ran::end_of(running);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert_eq!(subjects(&env)[..2], ["build: iteration 1 - a", "by hand"]);
-    let evidence = show(&env, "a")["evidence"].clone();
-    let tree = env.git(&["rev-parse", "HEAD^{tree}"]);
-    let judged = evidence
-        .as_array()
-        .unwrap()
-        .iter()
-        .any(|row| row["tree"] == tree.trim() && row["verdict"] == "pass");
-    assert!(judged, "what is committed is what was judged: {evidence}");
 }
 
 #[test]
