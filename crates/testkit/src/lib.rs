@@ -13,6 +13,7 @@ mod levels;
 mod memory_store;
 pub mod model_server;
 pub mod setup;
+pub mod shared_store;
 pub mod threats;
 
 use std::io::Write;

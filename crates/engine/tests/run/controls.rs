@@ -134,7 +134,7 @@ fn a_claim_that_the_user_takes_away_ends_its_session_and_writes_nothing() {
         let mut store = inside.store();
         store.reset(&task_id("a"), &user(), inside.now()).unwrap();
     });
-    let played = World::new(&["a"]).build([half, works()]);
+    let played = World::on_disk(&["a"]).build([half, works()]);
     assert_eq!(*played.reason(), StopReason::Complete);
     assert_eq!(played.classes(), [Class::ClaimLost, Class::Done]);
     let task = played.task("a");
@@ -150,7 +150,7 @@ fn a_task_that_is_deleted_during_its_session_is_claim_lost_too() {
         let which = DeleteWhich::Ids(vec![task_id("a")]);
         inside.store().delete(which, &user(), inside.now()).unwrap();
     });
-    let played = World::new(&["a", "b"]).build([deleted, works()]);
+    let played = World::on_disk(&["a", "b"]).build([deleted, works()]);
     assert_eq!(*played.reason(), StopReason::Complete);
     assert_eq!((played.status("a"), played.status("b")), (Status::Deleted, Status::Done));
 }

@@ -3,8 +3,6 @@
 use ralph_core::run::{Budget, Class, Fact, StopReason};
 use ralph_core::task::Status;
 
-use ralph_engine::ports::Store;
-
 use ralph_core::agent::ProcessEnd;
 
 use crate::kit::{Play, World, crashes, done, says, works};
@@ -12,7 +10,7 @@ use crate::kit::{Play, World, crashes, done, says, works};
 #[test]
 fn a_plan_is_worked_through_task_by_task() {
     let plays = ["a", "b", "c"].map(|name| done().writes(&format!("{name}.txt"), name));
-    let played = World::new(&["a", "b", "c"]).plays(plays).run();
+    let played = World::on_disk(&["a", "b", "c"]).plays(plays).run();
     assert_eq!(*played.reason(), StopReason::Complete);
     assert_eq!(played.sessions, 3);
     assert_eq!(
@@ -162,7 +160,7 @@ fn a_task_database_that_is_removed_under_a_run_stops_it_and_is_not_made_again() 
             let _ = std::fs::remove_file(inside.ralph_dir().join(name));
         }
     });
-    let played = World::new(&["a", "b"]).build([cleans]);
+    let played = World::on_disk(&["a", "b"]).build([cleans]);
     assert_eq!(played.outcome.code(), 1, "{:?}", played.reason());
     let sentence = played.outcome.sentence();
     for part in
@@ -181,7 +179,7 @@ fn a_task_database_that_is_replaced_under_a_run_stops_it() {
         std::fs::copy(&file, inside.ralph_dir().join("x")).unwrap();
         std::fs::rename(inside.ralph_dir().join("x"), file).unwrap();
     });
-    let played = World::new(&["a", "b"]).build([replaces]);
+    let played = World::on_disk(&["a", "b"]).build([replaces]);
     assert_eq!(played.outcome.code(), 1, "{:?}", played.reason());
     let sentence = played.outcome.sentence();
     assert!(sentence.contains("was replaced by another file"), "{sentence}");

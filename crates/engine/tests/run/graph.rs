@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use ralph_core::run::{Class, Fact, StopReason};
 use ralph_core::task::{Actor, Priority, Status, TaskPatch};
-use ralph_engine::ports::{Filter, Store};
+use ralph_engine::ports::Filter;
 
 use crate::kit::{Inside, World, done, says, task_id, user, works};
 

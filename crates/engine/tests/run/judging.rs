@@ -4,8 +4,6 @@ use ralph_core::records::Verdict;
 use ralph_core::run::StopReason;
 use ralph_core::task::{RetryLimit, Status};
 
-use ralph_engine::ports::Store;
-
 use crate::kit::{Inside, World, done, says};
 
 fn wants(path: &'static str) -> impl Fn(&Inside) -> (i32, String) {

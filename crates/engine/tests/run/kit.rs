@@ -26,6 +26,7 @@ use ralph_engine::run_files::RunLogs;
 use ralph_engine::store::SqliteStore;
 use ralph_testkit::fake_vcs::FakeVcs;
 use ralph_testkit::setup::{Base, agent, setup};
+use ralph_testkit::shared_store::SharedStore;
 
 use crate::plays::{Gate, Requests, ScriptedPrograms, send_control};
 pub(crate) use crate::plays::{Inside, Play, crashes, done, hits_limit, picks, says, stays, works};
@@ -46,6 +47,7 @@ pub(crate) struct World {
     pub(crate) rules: GateRules,
     plays: Vec<Play>,
     gates: Vec<(String, Gate)>,
+    open_store: OpenStore,
     clock: Arc<VirtualClock>,
     agent: &'static str,
     /// What else differs from the usual setup.
@@ -68,6 +70,7 @@ pub(crate) struct Played {
     /// How long it took by its own clock.
     pub(crate) took_ms: i64,
     folder: Arc<tempfile::TempDir>,
+    open_store: OpenStore,
 }
 
 /// A folder in memory, where the machine has one.
@@ -79,8 +82,10 @@ fn folder() -> tempfile::TempDir {
     }
 }
 
-fn open(folder: &Path) -> SqliteStore {
-    SqliteStore::open(&folder.join(".ralph/progress.db")).unwrap()
+/// A task database in memory: nothing waits for a file that changes.
+fn in_memory() -> OpenStore {
+    let store = SharedStore::default();
+    Arc::new(move || Ok(Box::new(store.clone()) as Box<dyn Store>))
 }
 
 pub(crate) fn user() -> Actor {
@@ -90,6 +95,27 @@ pub(crate) fn user() -> Actor {
 impl World {
     /// A repository with one commit, and these tasks.
     pub(crate) fn new(tasks: &[&str]) -> Self {
+        let world = Self::empty();
+        for id in tasks {
+            world.add(id, TaskPatch::default());
+        }
+        world
+    }
+
+    /// The same with a task database in a file, where changes of the file matter.
+    pub(crate) fn on_disk(tasks: &[&str]) -> Self {
+        let mut world = Self::empty();
+        let path = world.folder.path().join(".ralph/progress.db");
+        world.open_store = Arc::new(move || {
+            SqliteStore::open(&path).map(|store| Box::new(store) as Box<dyn Store>)
+        });
+        for id in tasks {
+            world.add(id, TaskPatch::default());
+        }
+        world
+    }
+
+    fn empty() -> Self {
         let folder = Arc::new(folder());
         let git = folder.path().join(".git");
         for name in ["objects", "refs"] {
@@ -102,8 +128,9 @@ impl World {
         vcs.commit_all("first");
         let policy = Policy { strategy: Strategy::Agent, port_retries: 3, ..Policy::default() };
         let clock = Arc::new(VirtualClock(AtomicI64::new(START - 1_000), AtomicBool::new(false)));
-        let world = Self {
+        Self {
             folder,
+            open_store: in_memory(),
             vcs,
             policy,
             rules: GateRules::default(),
@@ -115,20 +142,16 @@ impl World {
             runs: 0,
             continues: false,
             reaction: None,
-        };
-        for id in tasks {
-            world.add(id, TaskPatch::default());
         }
-        world
     }
 
     /// Adds a task with these fields to the plan.
     pub(crate) fn add(&self, id: &str, fields: TaskPatch) {
-        add(&mut self.store(), id, fields, self.clock.tick());
+        add(&mut *self.store(), id, fields, self.clock.tick());
     }
 
-    pub(crate) fn store(&self) -> SqliteStore {
-        open(self.folder.path())
+    pub(crate) fn store(&self) -> Box<dyn Store> {
+        (self.open_store)().unwrap()
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -225,10 +248,7 @@ impl World {
         }
         self.clock.0.fetch_max(START, Ordering::Relaxed);
         let started = self.clock.0.load(Ordering::Relaxed);
-        let path = self.folder.path().join(".ralph/progress.db");
-        let open_store: OpenStore = Arc::new(move || {
-            SqliteStore::open(&path).map(|store| Box::new(store) as Box<dyn Store>)
-        });
+        let open_store = Arc::clone(&self.open_store);
         let events = Arc::new(Mutex::new(vec![]));
         let programs = Arc::new(ScriptedPrograms {
             vcs: Arc::clone(&self.vcs),
@@ -288,6 +308,7 @@ impl World {
             arguments,
             took_ms: self.clock.0.load(Ordering::Relaxed) - started,
             folder: Arc::clone(&self.folder),
+            open_store: Arc::clone(&self.open_store),
         }
     }
 }
@@ -307,8 +328,8 @@ impl Played {
         self.task(id).reason.unwrap_or_default()
     }
 
-    pub(crate) fn store(&self) -> SqliteStore {
-        open(self.folder.path())
+    pub(crate) fn store(&self) -> Box<dyn Store> {
+        (self.open_store)().unwrap()
     }
 
     pub(crate) fn evidence(&self, id: &str) -> Vec<Evidence> {

@@ -3,7 +3,7 @@
 use ralph_core::run::{Class, Fact, StopReason, Wait};
 use ralph_core::task::{RetryLimit, Status, TaskPatch};
 use ralph_core::{AgentId, Lease};
-use ralph_engine::ports::{ClaimRequest, DeleteWhich, Scope, Store};
+use ralph_engine::ports::{ClaimRequest, DeleteWhich, Scope};
 
 use crate::kit::{Play, Played, World, crashes, picks, says, task_id, user};
 
