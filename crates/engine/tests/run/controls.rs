@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ralph_core::run::{Cancel, Class, Control, Fact, StopReason, Wait};
 use ralph_core::task::Status;
-use ralph_engine::ports::DeleteWhich;
+use ralph_core::{AgentId, Lease};
+use ralph_engine::ports::{ClaimRequest, DeleteWhich, Scope};
 
 use crate::kit::{Inside, Play, Played, World, says, stays, task_id, user, works};
 
@@ -153,4 +154,23 @@ fn a_task_that_is_deleted_during_its_session_is_claim_lost_too() {
     let played = World::on_disk(&["a", "b"]).build([deleted, works()]);
     assert_eq!(*played.reason(), StopReason::Complete);
     assert_eq!((played.status("a"), played.status("b")), (Status::Deleted, Status::Done));
+}
+
+#[test]
+fn s1_5_s1_52_a_stale_claim_blocks_and_reset_recovers_it() {
+    let mut world = World::new(&["a"]);
+    let request = ClaimRequest {
+        agent: AgentId::new("ghost").unwrap(),
+        task: Some(task_id("a")),
+        scope: Scope::All,
+        lease: Lease::DEFAULT,
+    };
+    world.store().claim(&request, world.now()).unwrap();
+    let played = world.build([works()]);
+    assert_eq!((played.outcome.code(), played.sessions), (7, 0), "{:?}", played.reason());
+    let sentence = played.outcome.sentence();
+    assert!(sentence.contains("1 claimed by other agents"), "{sentence}");
+    world.store().reset(&task_id("a"), &user(), world.now()).unwrap();
+    let played = world.build([works()]);
+    assert_eq!((played.reason(), played.status("a")), (&StopReason::Complete, Status::Done));
 }

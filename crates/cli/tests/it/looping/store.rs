@@ -120,15 +120,3 @@ fn s1_51_a_store_that_stays_broken_ends_the_run_and_loses_nothing() {
     again(&env, &[]).success();
     assert_eq!(status(&env, "a"), "done");
 }
-
-#[test]
-fn s1_5_s1_52_a_stale_claim_blocks_and_reset_recovers_it() {
-    let env = project(&["a"]);
-    env.task_as("ghost", &["claim", "a"]).success();
-    let ran = build(&env, &[&works()], &[]);
-    assert_eq!(ran.code, 7, "{}", ran.stderr);
-    assert!(ran.stderr.contains("1 claimed by other agents"), "{}", ran.stderr);
-    env.task(&["reset", "a"]);
-    again(&env, &[]).success();
-    assert_eq!(status(&env, "a"), "done");
-}
