@@ -322,6 +322,11 @@ impl Dispatcher {
         next
     }
 
+    /// Whether a slot waits for a time or a change.
+    pub(super) fn waits(&self, slot: SlotId) -> bool {
+        self.state.slot(slot).is_some_and(|slot| slot.wait.is_some())
+    }
+
     /// What all sessions used so far.
     pub(super) fn spent(&self) -> Usage {
         self.state.usage

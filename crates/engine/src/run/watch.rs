@@ -35,10 +35,16 @@ impl Ports {
         at: Option<Timestamp>,
         on_change: bool,
     ) {
+        // Held while the loop is asked: another step may have ended the wait before it began here. A waker that nothing
+        // stops would keep the run from ending.
+        let mut waker = self.waker(slot);
+        if !self.dispatcher().waits(slot) {
+            return;
+        }
         let ports = Arc::clone(self);
         let seen = self.seen(slot);
         let mut changed = self.changed.subscribe();
-        let waker = tokio::spawn(async move {
+        let started = tokio::spawn(async move {
             let time = async {
                 match at {
                     Some(at) => ports.setup.ports.clock.sleep_until(at).await,
@@ -55,7 +61,7 @@ impl Ports {
             }
             ports.send(Input::Woken { slot });
         });
-        if let Some(earlier) = self.waker(slot).replace(waker) {
+        if let Some(earlier) = waker.replace(started) {
             earlier.abort();
         }
     }

@@ -1,9 +1,13 @@
 //! Waits, in a time that jumps over them.
 
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ralph_core::run::{Fact, StopReason, Wait};
-use ralph_engine::ports::GitError;
+use ralph_core::Timestamp;
+use ralph_core::run::{Cancel, Control, Fact, StopReason, Wait};
+use ralph_engine::ports::{Clock, GitError};
 
 use crate::kit::{START, World, done, hits_limit};
 
@@ -55,4 +59,31 @@ fn git_that_fails_for_good_stops_the_run_and_releases_the_task() {
     assert!(matches!(played.reason(), StopReason::GitFailed { .. }), "{:?}", played.reason());
     assert!(played.task("a").claim.is_none());
     assert_eq!(played.commits(), Vec::<String>::new());
+}
+
+/// A clock on which no wait ever ends.
+struct Endless(Arc<dyn Clock>);
+
+impl Clock for Endless {
+    fn now(&self) -> Timestamp {
+        self.0.now()
+    }
+
+    fn sleep_until<'a>(&'a self, _: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// The control may arrive after the wait was recorded and before anything waits.
+#[test]
+fn a_run_that_is_cancelled_at_the_first_moment_of_a_wait_ends() {
+    for _ in 0..30 {
+        let world = World::new(&["a"]).plays([hits_limit(START + 5 * HOUR)]);
+        let world = world.setup(|setup| {
+            setup.ports.clock = Arc::new(Endless(Arc::clone(&setup.ports.clock)));
+        });
+        let waits = |fact: &Fact| matches!(fact, Fact::WaitStarted { .. });
+        let played = world.reacting(Control::Cancel(Cancel::AfterSession), waits).run();
+        assert_eq!(*played.reason(), StopReason::Cancelled);
+    }
 }
