@@ -36,9 +36,8 @@ use ralph_core::records::FileChange;
 use ralph_core::run::{Budget, Claims, Picker, Policy, StopReason};
 use ralph_core::task::RetryLimit;
 use ralph_core::view::Reporter;
-use ralph_engine::entropy::Ids;
-use ralph_core::TaskId;
 use ralph_engine::clock::SystemClock;
+use ralph_engine::entropy::Ids;
 use ralph_engine::ports::{
     Candidate, Checkout, GitError, RunBase, Saved, SessionCommits, Store, Trees, Vcs, Workspaces,
 };

@@ -12,11 +12,18 @@ use ralph_core::{AgentId, FeatureId, FeatureName, Lease, TaskId, Timestamp};
 use ralph_engine::ports::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, SyncMode, SyncReport,
 };
-use ralph_engine::store::MemoryStore;
+
+use crate::{MemoryStore, memory_store};
 
 /// A handle on a database in memory; a clone is another handle on the same one.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct SharedStore(Arc<Mutex<MemoryStore>>);
+
+impl Default for SharedStore {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(memory_store())))
+    }
+}
 
 impl SharedStore {
     fn lock(&self) -> MutexGuard<'_, MemoryStore> {

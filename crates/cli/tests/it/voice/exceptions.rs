@@ -46,5 +46,4 @@ pub(super) const EXCEPTIONS: &[Exception] = &[
         "once mode",
         "a line that scripts read, as the first ralph printed it",
     ),
-    except("crates/ui/src/sample.rs", "password store", "the agent speaks of the user's program"),
 ];
