@@ -284,8 +284,7 @@ impl World {
             let (error, for_good) = ("it broke".to_owned(), dice.roll(8) == 7);
             return self.send(&Input::PortFailed { slot, port: Port::Store, error, for_good });
         }
-        let report =
-            self.over.remove(&slot).expect("a session is reported once, and only if it ran");
+        let report = self.over.remove(&slot).unwrap();
         self.send(&Input::SessionEnded { slot, report })
     }
 

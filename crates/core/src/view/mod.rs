@@ -1,4 +1,4 @@
-//! A run as users see it: [`RunView`] is the one fold for every display, [`words`] has the sentences that every
+//! A run as users see it: [`RunView`] is the one fold for every display, [`mod@words`] has the sentences that every
 //! display uses, [`next`] the commands to type after a run, [`Reporter`] is the trait of a display, [`NotificationRules`]
 //! decides which events are worth a notification.
 

@@ -9,7 +9,7 @@ use super::{is_typed, rows};
 use crate::voice::rust::{TextKind, pieces};
 
 /// Where errors are that users see as they are.
-const SENTENCES: [&str; 13] = [
+const SENTENCES: [&str; 14] = [
     "core/src/branch.rs",
     "core/src/forge/hosts.rs",
     "core/src/glob/pattern.rs",
@@ -21,6 +21,7 @@ const SENTENCES: [&str; 13] = [
     "core/src/task/refusal.rs",
     "core/src/text.rs",
     "engine/src/features.rs",
+    "engine/src/ports/project_error.rs",
     "engine/src/ports/store.rs",
     "engine/src/project.rs",
 ];
