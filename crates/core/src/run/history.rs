@@ -123,3 +123,116 @@ fn returns(attempts: &[Attempt]) -> u32 {
     }
     count
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{AgentId, TaskId};
+    use crate::records::{Changes, FileChange};
+
+    /// An attempt for each class, a millisecond apart; every one changed a file and cost a cent.
+    fn attempts(classes: &[Option<Class>]) -> Vec<Attempt> {
+        let attempt = |(number, class): (i64, &Option<Class>)| Attempt {
+            id: AttemptId::new(format!("a-{number}")).unwrap(),
+            task: TaskId::new("t").unwrap(),
+            run: None,
+            agent: AgentId::new("agent").unwrap(),
+            generation: 1,
+            model: None,
+            sandbox: None,
+            started_at: Timestamp::from_millis(number),
+            end: class.map(|class| AttemptEnd {
+                outcome: class.as_str().to_owned(),
+                cost_micro_usd: Some(10_000),
+                fingerprint: (class == Class::Red).then(|| "print".to_owned()),
+                changed: Changes {
+                    files: vec![FileChange { path: "a".to_owned(), added: None, removed: None }],
+                    more: 0,
+                },
+                ..AttemptEnd::default()
+            }),
+        };
+        (0..).zip(classes).map(attempt).collect()
+    }
+
+    fn row(attempt: &str, tree: &str, judge: &str, verdict: Verdict) -> Evidence {
+        Evidence {
+            task: TaskId::new("t").unwrap(),
+            attempt: Some(AttemptId::new(attempt).unwrap()),
+            tree: tree.to_owned(),
+            judge: judge.to_owned(),
+            verdict,
+            exit_code: None,
+            duration_ms: 0,
+            digest: String::new(),
+            at: Timestamp::default(),
+        }
+    }
+
+    #[test]
+    fn what_does_not_count_neither_ends_nor_prolongs_a_series() {
+        use Class::{Cancelled, Done, NoSignal, RateLimit, Red};
+        for (classes, count, alike) in [
+            (vec![], 0, 0),
+            (vec![Some(NoSignal), Some(Cancelled), Some(NoSignal)], 2, 0),
+            (vec![Some(Red), Some(RateLimit), None, Some(Red)], 2, 2),
+            (vec![Some(Red), Some(Done), Some(NoSignal)], 1, 0),
+            (vec![Some(Red), Some(NoSignal), Some(Red)], 3, 1),
+        ] {
+            let attempts = attempts(&classes);
+            assert_eq!(returns(&attempts), count, "{classes:?}");
+            let times = same_failure(&attempts).map_or(0, |failure| failure.times);
+            assert_eq!(times, alike, "{classes:?}");
+        }
+    }
+
+    #[test]
+    fn only_attempts_since_you_intervened_count() {
+        let all = attempts(&[Some(Class::Red), Some(Class::Red), Some(Class::Red)]);
+        assert_eq!(since(None, &all).len(), 3);
+        let later = since(Some(Timestamp::from_millis(1)), &all);
+        assert_eq!((later.len(), cost(later)), (2, 20_000));
+    }
+
+    #[test]
+    fn work_is_finished_if_every_judge_of_its_newest_tree_passed() {
+        let attempts = attempts(&[None]);
+        let old = row("a-0", "old", "unit", Verdict::Fail);
+        let unit = row("a-0", "new", "unit", Verdict::Pass);
+        let verifier = row("a-0", "new", VERIFIER, Verdict::Pass);
+        let signal = row("a-0", "newest", SIGNAL, Verdict::Unclaimed);
+        let other = row("a-9", "new", "unit", Verdict::Fail);
+        let found = |rows: &[&Evidence]| {
+            let rows: Vec<Evidence> = rows.iter().map(|row| (*row).clone()).collect();
+            FinishedWork::of(&attempts[0], &rows).map(|work| (work.tree, work.verified))
+        };
+        assert_eq!(found(&[]), None);
+        assert_eq!(found(&[&signal]), None, "signals judge no tree");
+        assert_eq!(found(&[&old, &unit, &signal, &other]), Some(("new".to_owned(), false)));
+        assert_eq!(found(&[&unit, &verifier]), Some(("new".to_owned(), true)));
+        let red = row("a-0", "new", VERIFIER, Verdict::Fail);
+        assert_eq!(found(&[&unit, &red]), None);
+    }
+
+    #[test]
+    fn work_of_an_attempt_that_ended_is_found_only_if_it_could_not_land() {
+        let pass = [row("a-0", "new", "unit", Verdict::Pass)];
+        for (class, is_found) in
+            [(None, true), (Some(Class::Conflict), true), (Some(Class::Red), false)]
+        {
+            let attempts = attempts(&[class]);
+            assert_eq!(finished(&attempts[0], &pass).is_some(), is_found, "{class:?}");
+        }
+    }
+
+    #[test]
+    fn a_signal_ends_the_series_without_one() {
+        let missing = |attempt: &str, tree: &str| row(attempt, tree, SIGNAL, Verdict::Unclaimed);
+        let all = attempts(&[Some(Class::NoSignal), Some(Class::RateLimit), Some(Class::NoSignal)]);
+        let rows = [missing("a-0", "one"), missing("a-2", "one")];
+        let found = unsignaled(&all, &rows).unwrap();
+        assert_eq!((found.ends, found.unchanged), (2, 1));
+        let all = attempts(&[Some(Class::NoSignal), Some(Class::Red)]);
+        assert_eq!(unsignaled(&all, &rows[..1]), None);
+    }
+}

@@ -129,6 +129,19 @@ mod tests {
     }
 
     #[test]
+    fn a_note_about_the_worktree_is_in_the_prompt() {
+        let mut store = crate::store::SqliteStore::empty().unwrap();
+        let (id, now) = (TaskId::new("a").unwrap(), ralph_core::Timestamp::default());
+        let by = ralph_core::task::Actor::User(ralph_core::AgentId::new("user").unwrap());
+        let title = ralph_core::text::Title::new("a").unwrap();
+        let task = ralph_core::task::NewTask { id: None, title, fields: Default::default() };
+        crate::ports::Store::add(&mut store, id.clone(), task, &by, now).unwrap();
+        let about = PromptFor { note: Some("Earlier work was not restored"), ..Default::default() };
+        let prompt = prompting(RULES, "build").prompt(&mut store, &id, &about).unwrap();
+        assert!(prompt.whole().contains("Earlier work was not restored"), "{}", prompt.whole());
+    }
+
+    #[test]
     fn words_of_the_user_are_not_counted() {
         for (rules, mode, shape) in KINDS {
             let own = prompting(rules, mode);

@@ -176,3 +176,41 @@ pub(in crate::run) fn brief(
     let (log, evidence) = (store.log(&task.id)?, store.evidence(&task.id)?);
     Ok(TaskBrief::new(task, attempt, &attempts, &log, &evidence))
 }
+
+#[cfg(test)]
+mod tests {
+    use ralph_core::Lease;
+    use ralph_core::records::Liveness;
+    use ralph_core::task::{NewTask, TaskPatch};
+    use ralph_core::text::Title;
+
+    use super::*;
+    use crate::process::liveness;
+    use crate::store::SqliteStore;
+
+    #[test]
+    fn claims_of_a_dead_run_are_released_only_by_a_run_on_the_same_branch() {
+        let (now, dead) = (Timestamp::from_millis(1_000), AgentId::new("dead").unwrap());
+        let mut store = SqliteStore::empty().unwrap();
+        let id = TaskId::new("a").unwrap();
+        let fields = TaskPatch {
+            branch: Some(Some("one".to_owned())),
+            reference: Some(Some("PLAN.md#one".to_owned())),
+            ..TaskPatch::default()
+        };
+        let task = NewTask { id: None, title: Title::new("a").unwrap(), fields };
+        store.add(id.clone(), task, &Actor::User(dead.clone()), now).unwrap();
+        // This process, as it would be known had it started at another time.
+        let gone = Liveness { pid_started: 1, ..liveness() };
+        store.register_agent(&dead, Some(&gone), now).unwrap();
+        let (agent, scope) = (dead.clone(), Scope::All);
+        let request = ClaimRequest { agent, task: None, scope, lease: Lease::DEFAULT };
+        store.claim(&request, now).unwrap();
+        for (branch, taken) in
+            [(None, vec![]), (Some("PLAN.md#two"), vec![]), (Some("PLAN.md#one"), vec![id])]
+        {
+            let found = take_back_dead_claims(&mut store, &[], branch, now).unwrap();
+            assert_eq!(found, taken, "{branch:?}");
+        }
+    }
+}

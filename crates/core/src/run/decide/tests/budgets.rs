@@ -58,6 +58,17 @@ fn a_task_over_its_budget_is_left_to_the_user_before_a_session_starts() {
 }
 
 #[test]
+fn the_cost_of_a_session_is_that_of_the_first_task_it_held() {
+    let mut world = World::new(dag(), 2);
+    world.spent = vec![50_000, 70_000];
+    let task = world.brief(0);
+    let mut report = world.report(Some(task), &costs(done(), 30));
+    report.held.push(world.brief(1));
+    let spent = |number: usize| settle::spent(&report, &report.held[number]);
+    assert_eq!([spent(0), spent(1)], [350_000, 70_000]);
+}
+
+#[test]
 fn a_red_attempt_is_held_too_and_a_done_or_failed_one_is_what_it_is() {
     let red = World::run(dag_with(per_task(50)), 1, &[costs(done().gate(false), 50)]);
     assert_eq!(red.statuses(), ["waiting"]);
