@@ -67,4 +67,15 @@ mod tests {
         let output = Landing::InTheWay { files }.obstacle().unwrap();
         assert!(output.contains("commit them, then run ralph retry"), "{output}");
     }
+
+    #[test]
+    fn a_conflict_in_a_journal_of_0_1_reads_back() {
+        let old = r#"{"landing":"conflict","files":["a.txt"]}"#;
+        let conflict = Conflict { files: vec!["a.txt".to_owned()], report: None };
+        assert_eq!(
+            serde_json::from_str::<Landing>(old).unwrap(),
+            Landing::Conflict(conflict.clone())
+        );
+        assert_eq!(serde_json::to_string(&Landing::Conflict(conflict)).unwrap(), old);
+    }
 }
