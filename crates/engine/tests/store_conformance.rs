@@ -139,6 +139,7 @@ macro_rules! conforms {
                     features_are_listed_by_name_and_taken_once
                     a_feature_with_unfinished_tasks_is_deleted_when_confirmed
                     a_deleted_feature_comes_back_under_its_name
+                    a_reopened_task_of_a_deleted_feature_can_be_edited
                     an_agent_is_registered_once
                     an_agent_that_leaves_gives_its_claims_back;
             }

@@ -354,6 +354,17 @@ pub(crate) fn a_deleted_feature_comes_back_under_its_name(store: &mut dyn Store)
     assert_eq!((listed.len(), &listed[0].id), (1, &own));
 }
 
+pub(crate) fn a_reopened_task_of_a_deleted_feature_can_be_edited(store: &mut dyn Store) {
+    store.make_feature("login");
+    store.make_with("t", of_feature("login"));
+    store.finish("t");
+    store.delete_feature(&feature("login"), false, &pat(), at(1)).unwrap();
+    store.reopen(&ids(&["t"]), "why", &pat(), at(2)).unwrap();
+    store.change("t", priority(7));
+    let again = refusal(store.update(&id("t"), of_feature("login"), &pat(), at(3)));
+    assert_eq!(again, Refusal::UnknownFeature { name: feature("login") });
+}
+
 pub(crate) fn an_agent_is_registered_once(store: &mut dyn Store) {
     let liveness =
         Liveness { host: "h".to_owned(), boot_id: "b".to_owned(), pid: 7, pid_started: 8 };

@@ -79,8 +79,11 @@ impl<T: Table> Change<'_, T> {
     ) -> Result<Vec<&'static str>> {
         let mut next = task.clone();
         let mut changed = apply_fields(&mut next, patch);
-        if !changed.is_empty() {
+        // A feature that the patch does not name may be deleted by now.
+        if patch.feature.is_some() {
             self.check_feature(&next)?;
+        }
+        if !changed.is_empty() {
             next.updated_at = self.now;
             self.table.save(key, &next)?;
         }
