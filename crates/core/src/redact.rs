@@ -400,8 +400,10 @@ impl Stream {
             }
             // Where a text was cut there is its end, or a mark.
             let behind = &rest[end..];
-            if !ends && (ELLIPSIS.starts_with(behind) || wrap(behind).is_none() && same >= WRAPPED)
-            {
+            let unsure = ELLIPSIS.starts_with(behind)
+                || wrap(behind).is_none() && same >= WRAPPED
+                || may_spell(&form[same..], behind);
+            if !ends && unsure {
                 return MatchAt::More;
             }
             if same >= CUT && (behind.is_empty() || behind.starts_with(ELLIPSIS)) {
@@ -498,13 +500,23 @@ const WRAPPED: usize = 4;
 /// The most white space behind a line break in a value.
 const INDENT: usize = 16;
 
-/// How many bytes of a form are there, and how many bytes they take with the line breaks in them.
+/// How many bytes of a form are there, and how many bytes they take with the line breaks in them. Backslashes before a
+/// slash spell the slash: as many as something invisible among them leaves.
 fn compare(form: &[u8], rest: &[u8]) -> (usize, usize) {
     let (mut same, mut end) = (0, 0);
     loop {
         let more = form[same..].iter().zip(&rest[end..]).take_while(|(a, b)| a == b).count();
         (same, end) = (same + more, end + more);
-        if same == form.len() || same < WRAPPED {
+        if same == form.len() {
+            return (same, end);
+        }
+        let [spelling, spelled] = [&form[same..], &rest[end..]].map(backslashes);
+        let slashes = [form.get(same + spelling), rest.get(end + spelled)];
+        if spelling + spelled > 0 && slashes == [Some(&b'/'); 2] {
+            (same, end) = (same + spelling, end + spelled);
+            continue;
+        }
+        if same < WRAPPED {
             return (same, end);
         }
         match wrap(&rest[end..]) {
@@ -514,6 +526,16 @@ fn compare(form: &[u8], rest: &[u8]) -> (usize, usize) {
             _ => return (same, end),
         }
     }
+}
+
+/// How many backslashes begin here.
+fn backslashes(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| **byte == b'\\').count()
+}
+
+/// Whether only the next bytes tell if these backslashes spell a slash of a form.
+fn may_spell(form: &[u8], behind: &[u8]) -> bool {
+    backslashes(behind) == behind.len() && form.get(backslashes(form)) == Some(&b'/')
 }
 
 /// The length of the line break that begins here, with the white space behind it: as it is, and as JSON

@@ -41,36 +41,10 @@ pub(super) fn of(value: &[u8]) -> Vec<Vec<u8>> {
         forms.push(for_addresses.collect());
     }
     forms.retain(|form| form.len() >= SHORTEST);
-    // A value may hold what spells a letter. Something invisible in the middle of that leaves it as it is.
+    // A value may hold what spells a letter.
     let seen: Vec<Vec<u8>> = forms.iter().map(|form| super::lens::seen(form)).collect();
-    let broken: Vec<Vec<u8>> = forms.iter().flat_map(|form| broken_runs(form)).collect();
-    forms.extend(seen.into_iter().chain(broken).filter(|form| form.len() >= SHORTEST_SEEN));
+    forms.extend(seen.into_iter().filter(|form| form.len() >= SHORTEST_SEEN));
     forms
-}
-
-/// The value with fewer backslashes before a slash. Those that stand directly before it spell it and are not seen;
-/// something invisible among them leaves the ones before.
-fn broken_runs(form: &[u8]) -> Vec<Vec<u8>> {
-    let mut longest = 0;
-    let mut run = 0;
-    for byte in form {
-        if *byte == b'/' {
-            longest = longest.max(run);
-        }
-        run = if *byte == b'\\' { run + 1 } else { 0 };
-    }
-    let without = |missing: usize| {
-        let mut kept: Vec<u8> = Vec::with_capacity(form.len());
-        for byte in form {
-            let run = kept.iter().rev().take_while(|byte| **byte == b'\\').count();
-            if *byte == b'/' {
-                kept.truncate(kept.len() - run.min(missing));
-            }
-            kept.push(*byte);
-        }
-        kept
-    };
-    (1..longest).map(without).collect()
 }
 
 /// The text in JSON as many write it: with numbers for all letters that are not in ASCII.
