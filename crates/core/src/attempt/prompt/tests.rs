@@ -516,3 +516,16 @@ proptest! {
         prop_assert!(prompt.tokens() <= budget + 2_500, "{} of {budget}", prompt.tokens());
     }
 }
+
+#[test]
+fn equal_failures_with_others_between_them_are_not_in_a_row() {
+    let attempts = |prints: &[&str]| -> Vec<EarlierAttempt> {
+        (1..).zip(prints).map(|(number, print)| earlier(number, "red", Some(print))).collect()
+    };
+    let same = |prints: &[&str]| {
+        let info = RetryInfo::of(1, RetryLimit::AtMost(3), None).unwrap();
+        info.after(&[], &attempts(prints)).same
+    };
+    assert_eq!(same(&["a", "b", "a", "a"]), [3, 4]);
+    assert_eq!(same(&["a", "b", "a"]), Vec::<u32>::new());
+}

@@ -291,10 +291,11 @@ impl World {
             Effect::Claim { slot, only } => {
                 let wanted = |only: TaskId| only.as_str()[2..].parse().unwrap();
                 let number = only.map(wanted).or_else(|| self.ready());
-                let number = number.expect("the survey said that a task is ready");
-                if self.tasks[number].0 != Status::Pending {
+                // Another slot may have been faster.
+                let is_open = |number: &usize| self.tasks[*number].0 == Status::Pending;
+                let Some(number) = number.filter(is_open) else {
                     return Some(Input::NothingToClaim { slot });
-                }
+                };
                 self.tasks[number].0 = Status::InProgress;
                 Input::Claimed { slot, task: Box::new(self.brief(number)) }
             }

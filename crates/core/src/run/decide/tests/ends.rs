@@ -237,6 +237,46 @@ fn limits_cost_no_session_and_their_number_is_used_again() {
 }
 
 #[test]
+fn a_session_that_ran_ends_a_series_of_limits() {
+    let limit = || ends(EndClass::Overload);
+    let world = World::run(dag(), 2, &[limit(), limit(), done(), limit(), done()]);
+    let streak = |fact: &Fact| match fact {
+        Fact::WaitStarted { wait: Wait::Limit { streak, .. }, .. } => Some(*streak),
+        _ => None,
+    };
+    let streaks: Vec<u32> = world.facts.iter().filter_map(streak).collect();
+    assert_eq!(streaks, [1, 2, 1]);
+}
+
+#[test]
+fn slots_without_work_look_again_when_a_task_is_finished() {
+    let mut world = World::new(Policy { slots: 2, ..dag() }, 1);
+    world.begin();
+    let plays = [done(), done(), done()];
+    let mut plays = plays.iter();
+    while !world.pending.is_empty() {
+        let effect = world.pending.remove(0);
+        let ends = matches!(effect, Effect::RunSession { .. }) && world.sessions == 0;
+        if let Some(input) = world.answer(effect, &mut plays) {
+            world.send(&input);
+        }
+        // Two tasks become ready with the first one.
+        if ends {
+            world.add_task();
+            world.add_task();
+        }
+    }
+    let slot = |fact: &Fact| match fact {
+        Fact::IterationStarted { slot, .. } => Some(*slot),
+        _ => None,
+    };
+    let mut slots: Vec<SlotId> = world.facts.iter().filter_map(slot).collect();
+    slots.sort_unstable();
+    slots.dedup();
+    assert_eq!(slots, [0, 1]);
+}
+
+#[test]
 fn retries_that_are_used_up_fail_the_task_with_count_and_reason() {
     let world = World::run(dag(), 2, &[vec![done().gate(false); 4], vec![done()]].concat());
     assert_eq!((world.ended_as(), world.statuses()), ("Complete", vec!["failed", "done"]));
