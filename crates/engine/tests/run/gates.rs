@@ -111,3 +111,12 @@ fn a_gate_that_the_work_has_broken_is_red() {
     assert_eq!((played.outcome.code(), played.classes()), (0, vec![Class::Red]));
     assert_eq!(played.reason_of("a"), "gate check failed (exit code 127): command not found");
 }
+
+#[test]
+fn every_exit_code_but_0_is_red() {
+    for code in [1, 2, 3, 42, 130, 255] {
+        let gate = move |_: &Inside| (code, String::new());
+        let played = World::new(&["a"]).gate("check", gate).once().build([works()]);
+        assert_eq!(played.classes(), [Class::Red], "{code}");
+    }
+}

@@ -206,3 +206,24 @@ fn work_saved_before_the_first_commit_comes_back() {
     assert_eq!(repo.read("a.txt"), "session\n");
     assert_eq!(list_wip(&project(&repo)).unwrap()[0].files, [PathBuf::from("a.txt")]);
 }
+
+/// A run was killed after it wrote the files of work that was to land, and before it moved the branch.
+#[test]
+fn files_of_a_landing_that_was_cut_off_are_reverted() {
+    let repo = Repo::new();
+    repo.write("a.txt", "before\n");
+    let from = repo.commit("before");
+    repo.write("a.txt", "after\n");
+    repo.write("new.txt", "new\n");
+    let to = repo.commit("after");
+    repo.git(&["reset", "-q", "--hard", &from]);
+    repo.git(&["read-tree", "-m", "-u", &from, &to]);
+    assert_eq!(repo.read("a.txt"), "after\n");
+    let note = format!(r#"{{"branch":"main","from":"{from}","to":"{to}","files":"follow"}}"#);
+    repo.write(".git/ralph-landing.json", note);
+    let (vcs, _) = repo.begin();
+    assert_eq!((repo.read("a.txt").as_str(), repo.exists("new.txt")), ("before\n", false));
+    let reported = vcs.warnings().join("\n");
+    assert!(reported.contains("Reverted 2 files of work that was about to land"), "{reported}");
+    assert!(!repo.exists(".git/ralph-landing.json"));
+}
