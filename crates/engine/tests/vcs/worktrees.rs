@@ -8,6 +8,7 @@ use std::time::Duration;
 use ralph_core::branch::BranchName;
 use ralph_engine::ports::{GitError, RunBase, Trees, Vcs};
 use ralph_engine::project::Project;
+use ralph_engine::run_files::WorktreeLock;
 use ralph_engine::vcs::GitVcs;
 use ralph_engine::vcs::wip::list_wip;
 use ralph_engine::worktrees::{Identity, Prepared, Wanted, WorktreeRefusal, Worktrees};
@@ -69,6 +70,20 @@ pub(crate) fn assert_whole(repo: &Repo, branch: &str) {
     assert_eq!(String::from_utf8_lossy(&locks.stdout), "");
     let list = repo.git(&["worktree", "list"]);
     assert!(!list.contains("prunable"), "{list}");
+}
+
+#[test]
+fn a_worktree_that_a_run_works_in_is_not_removed() {
+    let repo = Repo::new();
+    let path = repo.prepare("feat/a").unwrap().path;
+    std::fs::create_dir_all(path.join(".ralph")).unwrap();
+    let lock = WorktreeLock::take(&path.join(".ralph")).unwrap();
+    let refused = repo.worktrees().remove(&name("feat/a"));
+    let at_work = |error: &GitError| matches!(error, GitError::Worktree(WorktreeRefusal::AtWork { branch, .. }) if branch == "feat/a");
+    assert!(refused.as_ref().is_err_and(at_work), "{refused:?}");
+    assert!(path.is_dir());
+    drop(lock);
+    assert!(repo.worktrees().remove(&name("feat/a")).unwrap().is_some());
 }
 
 #[test]

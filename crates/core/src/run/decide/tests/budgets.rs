@@ -150,6 +150,15 @@ fn a_budget_that_is_overrun_in_one_go_stops_the_run_without_a_warning() {
 }
 
 #[test]
+fn a_finished_plan_is_complete_even_if_the_budget_is_used_up() {
+    let mut world = World::new(dag_with(per_day(1)), 1);
+    world.tasks[0].0 = Status::Done;
+    world.day = 20_000;
+    world.play(&[]);
+    assert_eq!(world.ended_as(), "Complete");
+}
+
+#[test]
 fn a_missing_price_is_reported_once_where_money_is_counted() {
     let silent = || Play { usage: Usage { input_tokens: 10, ..Usage::default() }, ..done() };
     let world = World::run(dag_with(per_day(1)), 2, &[silent(), silent()]);
