@@ -257,6 +257,11 @@ fn slots_without_work_look_again_when_a_task_is_finished() {
     while !world.pending.is_empty() {
         let effect = world.pending.remove(0);
         let ends = matches!(effect, Effect::RunSession { .. }) && world.sessions == 0;
+        if ends && !world.pending.is_empty() {
+            // The other slot finds nothing first.
+            world.pending.push(effect);
+            continue;
+        }
         if let Some(input) = world.answer(effect, &mut plays) {
             world.send(&input);
         }
