@@ -1,4 +1,4 @@
-//! What a retry is told of the attempts before it, which model it gets, and when the user is asked.
+//! What a retry learns about the attempts before it, which model it gets, and when the user is asked.
 
 use ralph_core::policy::strategy::Model;
 use ralph_core::policy::strategy::Strategy;

@@ -125,7 +125,7 @@ fn s0_10_s0_12_cleaning_up_comes_first_then_the_count_then_the_next_iteration() 
     assert_eq!(
         kinds(&played),
         [
-            // The first look, then two iterations. A count is told only when it differs.
+            // The first look, then two iterations. A count is reported only when it differs.
             "plan_counted",
             "iteration_started",
             "task_settled",
