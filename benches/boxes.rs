@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use common::{RALPH, figures, git};
 use ralph_core::agent::ProcessEnd;
-use ralph_engine::agents::{Agent, claude};
+use ralph_engine::agents::claude;
 use ralph_engine::ports::{Jail, SandboxMounts, SessionCommits};
 use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 use ralph_engine::project::Project;
@@ -164,7 +164,7 @@ fn made(level: Level, masked: bool, project: &Project, home: &Path) -> Sandbox {
         sockets: vec![],
         limits: Limits { processes: 4096, ..Limits::default() },
         network: Network::of_machine(),
-        agents: vec![claude::Claude.state()],
+        agents: vec![claude::PROFILE.state],
     };
     sandbox_config.caches.prepare(Some(home), &[]).unwrap();
     choose(Wanted::Exactly(level), sandbox_config).expect("the level works here").sandbox

@@ -97,7 +97,7 @@ fn listen(program: &str, lines: &str, output: &str) {
         ..CommandSpec::default()
     };
     let mut raw = File::create(output).unwrap();
-    let decoder = agents::find("claude").unwrap().decoder();
+    let decoder = (agents::find("claude").unwrap().decoder)();
     let mut listener = DecodingListener { decoder, events: vec![], events_read: 0 };
     let session = async move {
         let (_go, stop) = tokio::sync::watch::channel(Stop::Go);

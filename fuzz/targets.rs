@@ -71,7 +71,7 @@ fn halves(bytes: &[u8]) -> (String, String) {
 fn decodes(agent: &str, bytes: &[u8]) {
     let Some(agent) = ralph_engine::agents::find(agent) else { panic!("no agent {agent}") };
     for (cut, is_active) in [(false, true), (true, false)] {
-        let (mut decoder, mut events) = (agent.decoder(), vec![]);
+        let (mut decoder, mut events) = ((agent.decoder)(), vec![]);
         decoder.set_display_active(is_active);
         for line in bytes.split(|byte| *byte == b'\n') {
             decoder.line(line, cut, &mut events);

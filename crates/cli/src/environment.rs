@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use ralph_core::AgentId;
 use ralph_core::redact::is_secret_name;
+use ralph_engine::agents::AGENTS;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
@@ -26,28 +27,20 @@ pub(crate) struct Environment {
     /// `TERM` is `dumb`: the terminal understands no escape sequences.
     pub(crate) is_dumb: bool,
     pub(crate) path: Option<OsString>,
-    /// Which of [`LOGINS`] are set. Only the names: no code here needs the secrets.
+    /// Which of [`logins`] are set. Only the names: no code here needs the secrets.
     pub(crate) logins: Vec<&'static str>,
-    /// The folder of Claude Code's own files.
-    pub(crate) claude_folder: Option<PathBuf>,
     /// `COLUMNS`, for terminals that do not report their width.
     pub(crate) columns: Option<usize>,
 }
 
+/// Variables that hold credentials of models and of none of the agents alone.
+const OTHER_LOGINS: [&str; 1] = ["OPENROUTER_API_KEY"];
+
 /// Variables that hold agents' credentials.
-pub(crate) const LOGINS: [&str; 11] = [
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-    "CLAUDE_CODE_USE_BEDROCK",
-    "CLAUDE_CODE_USE_VERTEX",
-    "CLAUDE_CODE_USE_FOUNDRY",
-    "OPENAI_API_KEY",
-    "CODEX_API_KEY",
-    "GEMINI_API_KEY",
-    "GOOGLE_API_KEY",
-    "OPENROUTER_API_KEY",
-];
+pub(crate) fn logins() -> impl Iterator<Item = &'static str> {
+    let of_agents = AGENTS.iter().flat_map(|agent| agent.login.variables);
+    of_agents.copied().chain(OTHER_LOGINS)
+}
 
 impl Environment {
     #[expect(
@@ -74,9 +67,6 @@ impl Environment {
             ralph,
             user_config: config_home.map(|folder| folder.join("ralph").join("config.toml")),
             state_home,
-            claude_folder: text("CLAUDE_CONFIG_DIR")
-                .map(PathBuf::from)
-                .or_else(|| Some(home.as_ref()?.join(".claude"))),
             home,
             runtime_dir: text("XDG_RUNTIME_DIR").map(PathBuf::from),
             user: text("USER").or_else(|| text("LOGNAME")),
@@ -85,7 +75,7 @@ impl Environment {
                 || is_dumb,
             is_dumb,
             path: std::env::var_os("PATH"),
-            logins: LOGINS.into_iter().filter(|name| text(name).is_some()).collect(),
+            logins: logins().filter(|name| text(name).is_some()).collect(),
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
         }
     }

@@ -284,7 +284,7 @@ struct Tail {
 impl Tail {
     /// `None` for an agent that this version does not know.
     fn new(slot: SlotId, path: PathBuf, agent: &str) -> Option<Self> {
-        let decoder = agents::find(agent)?.decoder();
+        let decoder = (agents::find(agent)?.decoder)();
         Some(Self { slot, path, offset: 0, begun: vec![], decoder })
     }
 

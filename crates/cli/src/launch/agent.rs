@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use ralph_core::redact::Secrets;
 use ralph_core::run::Notice;
-use ralph_engine::agents::Agent;
+use ralph_engine::agents::{AGENTS, Profile};
 use ralph_engine::host::{host, may_run};
 use ralph_engine::ports::ProbeEnd;
 use ralph_engine::probe;
 use ralph_engine::run::AgentProgram;
 
 use crate::config::{Config, Key, Text, key};
-use crate::environment::{Environment, LOGINS};
+use crate::environment::{Environment, logins};
 use crate::error::{CliError, Result};
 use crate::wiring::Context;
 
@@ -72,17 +72,11 @@ const NAMES: [&str; 39] = [
 /// them only if the settings name them.
 const SECRETS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
 
-/// Prefixes of variables that every session gets: the agents' own settings, and those of the tools that builds and
-/// tests use.
-const PREFIXES: [&str; 24] = [
+/// Prefixes of variables that every session gets, for the tools that builds and tests use. Profiles name those of
+/// agents.
+const PREFIXES: [&str; 18] = [
     "LC_",
     "XDG_",
-    "ANTHROPIC_",
-    "CLAUDE_",
-    "DISABLE_",
-    "API_TIMEOUT",
-    "MAX_THINKING",
-    "BASH_",
     "CARGO_",
     "RUST",
     "NODE_",
@@ -113,7 +107,7 @@ pub(super) fn find(
         let executable = own_program(environment).into();
         return Ok((AgentProgram { agent, executable, extra_args: vec![], cassette }, vec![]));
     }
-    let found = agent_program(name, agent.program(), config, environment, &context.folder());
+    let found = agent_program(name, agent.program, config, environment, &context.folder());
     let executable = found.map_err(|lacking| {
         let failed = match lacking {
             Lacking::Missing(program) => run_failed!("the agent {program} was not found").hint(
@@ -194,9 +188,9 @@ pub(crate) fn of_repository_hint(name: &str, path: &Path) -> String {
     )
 }
 
-fn version_notice(profile: &dyn Agent, executable: &Path, context: &Context<'_>) -> Vec<Notice> {
-    let Some(oldest) = profile.oldest() else { return vec![] };
-    let name = profile.name();
+fn version_notice(profile: &Profile, executable: &Path, context: &Context<'_>) -> Vec<Notice> {
+    let Some(oldest) = profile.oldest else { return vec![] };
+    let name = profile.name;
     let (folder, variables) = (context.folder(), host().environment(&context.environment.all));
     let reported = probe::run(executable, &["--version"], &folder, &variables, PATIENCE);
     let version = match reported.end {
@@ -222,14 +216,16 @@ pub(super) fn environment(environment: &Environment, config: &Config) -> Vec<(Os
     let has = |name: &str| environment.all.iter().any(|(known, _)| known == OsStr::new(name));
     let bedrock = has("CLAUDE_CODE_USE_BEDROCK");
     let vertex = has("CLAUDE_CODE_USE_VERTEX");
-    let of_agent = |name: &str| name.starts_with("ANTHROPIC_") || name.starts_with("CLAUDE_");
+    let of_agent = |name: &str| AGENTS.iter().any(|agent| agent.owns(name));
     let secret = |name: &str| SECRETS.iter().any(|word| name.to_ascii_uppercase().contains(word));
-    let by_prefix = |name: &str| {
-        PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && (of_agent(name) || !secret(name))
-    };
+    let shared = AGENTS.iter().flat_map(|agent| agent.shared_variables);
+    let prefixes: Vec<&str> = PREFIXES.iter().chain(shared).copied().collect();
+    let by_prefix =
+        |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix)) && !secret(name);
     let wanted = |name: &str| {
         NAMES.contains(&name)
             || also.contains(&name)
+            || of_agent(name)
             || by_prefix(name)
             || (bedrock && name.starts_with("AWS_"))
             || (vertex && (name.starts_with("GOOGLE_") || name.starts_with("CLOUDSDK_")))
@@ -247,7 +243,7 @@ pub(super) fn sandboxed_environment(
     let mut all = self::environment(environment, config);
     all.retain(|(name, _)| {
         let name = name.to_string_lossy();
-        let login = LOGINS.contains(&name.as_ref()) || name.starts_with("ANTHROPIC_");
+        let login = logins().any(|login| login == name) || name.starts_with("ANTHROPIC_");
         also.contains(&name.as_ref()) || !login
     });
     all
@@ -273,9 +269,9 @@ pub(super) fn own_program(environment: &Environment) -> PathBuf {
     }
 }
 
-fn profile(name: &str) -> Result<&'static dyn Agent> {
+fn profile(name: &str) -> Result<&'static Profile> {
     ralph_engine::agents::find(name).ok_or_else(|| {
-        let names: Vec<&str> = ralph_engine::agents::AGENTS.iter().map(|a| a.name()).collect();
+        let names: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
         run_failed!("there is no agent profile {name}")
             .hint(format!("this version supports: {}", names.join(", ")))
     })

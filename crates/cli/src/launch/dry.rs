@@ -39,14 +39,14 @@ pub(super) fn text(
         model: model(plan),
         permissions: Permissions::of_session(
             &plan.agent.tools,
-            plan.agent.program.agent.usual_tools(),
+            plan.agent.program.agent.tools.usual,
             sandbox::foreseen(&plan.config) != Level::None,
         ),
         cassette: plan.agent.program.cassette.clone(),
         session: None,
         verifies: false,
     };
-    let command = plan.agent.program.agent.command(&spec);
+    let command = (plan.agent.program.agent.command)(&spec);
     let words = std::iter::once(&command.program).chain(&command.args);
     let stop = stop(plan, &survey);
     let strict = plan.config.get(key::LOOP_STRICT_EXIT);

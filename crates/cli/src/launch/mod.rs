@@ -329,8 +329,7 @@ fn plan(
     notices.extend(prompt::warnings(&project, &prompting));
     let style = style(&policy, preset);
     if options.mode == Mode::Build && style == PromptStyle::Peek {
-        let name = program.agent.name();
-        notices.extend(prompt::missing_skill(&project, name, context.environment));
+        notices.extend(prompt::missing_skill(&project, program.agent, context.environment));
     }
     notices.extend(notify::notices(&config, context)?);
     notices.extend(context.take_replaced().into_iter().map(|text| Notice::Other { text }));

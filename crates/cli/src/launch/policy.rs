@@ -6,6 +6,7 @@ use ralph_core::run::{
     VerifierModel,
 };
 use ralph_core::task::RetryLimit;
+use ralph_engine::agents::Profile;
 use ralph_engine::plan_file::DONE_MARKER;
 use ralph_engine::run::AgentProgram;
 
@@ -71,7 +72,7 @@ pub(super) fn policy(
         },
         budget: resume::budget(config, budget(config), call.or(own)),
         strategy: strategy(config, preset)?,
-        tiers: tiers(config, agent.agent.name()),
+        tiers: tiers(config, agent.agent),
         integrates,
         port_retries: PORT_RETRIES,
         graph: preset.graph,
@@ -99,7 +100,7 @@ pub(super) fn policy(
         always_judged: false,
         asks: false,
         verify: verifier.map(|verifier| {
-            let name = verifier.agent.name().to_owned();
+            let name = verifier.agent.name.to_owned();
             let model = verifier_model(config, agent, verifier);
             Box::new(Verifier { agent: name, model })
         }),
@@ -153,12 +154,12 @@ pub(super) fn verifies(options: &RunOptions, config: &Config, preset: &Preset) -
 fn verifier_model(config: &Config, agent: &AgentProgram, verifier: &AgentProgram) -> VerifierModel {
     let name = config.get(key::MODELS_VERIFY);
     // Model names of one agent mean nothing to another.
-    let same = agent.agent.name() == verifier.agent.name();
+    let same = agent.agent.name == verifier.agent.name;
     match name {
         "" if same => VerifierModel::Same,
         "" => VerifierModel::Own,
         name => {
-            let tiers = tiers(config, verifier.agent.name());
+            let tiers = tiers(config, verifier.agent);
             VerifierModel::Named(tiers.name(&Model::named(name)).to_owned())
         }
     }
@@ -219,19 +220,20 @@ fn strategy(config: &Config, preset: &Preset) -> Result<Strategy> {
     })
 }
 
-fn tiers(config: &Config, agent: &str) -> TierNames {
-    let name = |key: Key<Text>| match config::AGENTS.contains(&agent) {
-        true => config.get_for(key, agent),
+fn tiers(config: &Config, agent: &Profile) -> TierNames {
+    let name = |key: Key<Text>| match config::AGENTS.contains(&agent.name) {
+        true => config.get_for(key, agent.name),
         false => "",
     };
     // By its size, or by Claude's name for it.
-    let either = |size, tier| {
-        let named = Some(name(size)).filter(|name| !name.is_empty());
-        named.unwrap_or_else(|| name(tier)).to_owned()
+    let one_of = |size, tier, usual: &str| {
+        let named = [name(size), name(tier)].into_iter().find(|name| !name.is_empty());
+        named.unwrap_or(usual).to_owned()
     };
+    let usual = agent.tiers;
     TierNames {
-        opus: either(key::MODELS_LARGE, key::MODELS_OPUS),
-        sonnet: either(key::MODELS_MEDIUM, key::MODELS_SONNET),
-        haiku: either(key::MODELS_SMALL, key::MODELS_HAIKU),
+        opus: one_of(key::MODELS_LARGE, key::MODELS_OPUS, usual.large),
+        sonnet: one_of(key::MODELS_MEDIUM, key::MODELS_SONNET, usual.medium),
+        haiku: one_of(key::MODELS_SMALL, key::MODELS_HAIKU, usual.small),
     }
 }

@@ -3,6 +3,7 @@
 use ralph_core::attempt::prompt::RULES;
 use ralph_core::plan::markdown::PlanKind;
 use ralph_core::run::{Notice, Policy};
+use ralph_engine::agents::Profile;
 use ralph_engine::context::{FeatureTexts, Skills};
 use ralph_engine::plan_file::PlanFile;
 use ralph_engine::ports::{Scope, Store};
@@ -181,13 +182,14 @@ fn template_error(error: &TemplateError) -> CliError {
 /// A notice if the agent lacks the skill that prompts call when the agent picks its task.
 pub(super) fn missing_skill(
     project: &Project,
-    agent: &str,
+    agent: &Profile,
     environment: &Environment,
 ) -> Option<Notice> {
     const SKILL: &str = "skills/ralph-build/SKILL.md";
-    let places = [Some(project.worktree.join(".claude")), environment.claude_folder.clone()];
+    let of_user = agent.folder(&environment.all, environment.home.as_deref());
+    let places = [Some(project.worktree.join(".claude")), of_user];
     let there = places.into_iter().flatten().any(|place| place.join(SKILL).is_file());
-    (agent == "claude" && !there).then(|| Notice::Other {
+    (agent.name == "claude" && !there).then(|| Notice::Other {
         text: "the agent lacks the skill ralph-build, which the prompt of each session calls; \
                install it: ralph init"
             .to_owned(),

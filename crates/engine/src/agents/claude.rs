@@ -23,7 +23,7 @@ mod tests;
 
 use std::path::Path;
 
-use super::{Agent, Decoder, Permissions, PromptBy, SessionSpec, Written, set};
+use super::{Login, Permissions, Profile, PromptBy, SessionSpec, Tiers, Tools, Written, set};
 use crate::process::CommandSpec;
 use crate::sandbox::AgentState;
 
@@ -40,131 +40,116 @@ const MAX_MENTION: usize = 32 << 10;
 /// without a process, shows why, and does not count it against the task.
 const MAX_RETRIES: &str = "6";
 
-#[derive(Debug, Clone, Copy)]
-pub struct Claude;
+/// What Claude Code is.
+pub const PROFILE: Profile = Profile {
+    name: "claude",
+    program: "claude",
+    install: "npm install -g @anthropic-ai/claude-code",
+    oldest: Some("2.1.197"),
+    login: Login {
+        how: "run `claude` and log in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN",
+        variables: &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CODE_USE_BEDROCK",
+            "CLAUDE_CODE_USE_VERTEX",
+            "CLAUDE_CODE_USE_FOUNDRY",
+        ],
+        account: Some((".claude.json", "\"oauthAccount\"")),
+    },
+    variables: &["ANTHROPIC_", "CLAUDE_"],
+    shared_variables: &["DISABLE_", "API_TIMEOUT", "MAX_THINKING", "BASH_"],
+    state: AgentState {
+        folder: ".claude",
+        variable: "CLAUDE_CONFIG_DIR",
+        settings: &[
+            "settings.json",
+            "settings.local.json",
+            "remote-settings.json",
+            "CLAUDE.md",
+            "commands",
+            "agents",
+            "skills",
+            "plugins",
+            "hooks",
+            "output-styles",
+            "rules",
+        ],
+        logins: &[".credentials.json"],
+        beside: ".claude.json",
+        endpoint: (
+            "ANTHROPIC_BASE_URL",
+            &["api.anthropic.com", "console.anthropic.com", "platform.claude.com"],
+        ),
+    },
+    tools: Tools {
+        usual: &["Bash", "Edit", "Write", "Read", "Glob", "Grep"],
+        judging: &["Bash", "Read", "Glob", "Grep"],
+    },
+    tiers: Tiers { small: "haiku", medium: "sonnet", large: "opus" },
+    command,
+    decoder: || Box::new(decoder::ClaudeDecoder::default()),
+};
 
-impl Agent for Claude {
-    fn name(&self) -> &'static str {
-        "claude"
+fn command(spec: &SessionSpec) -> CommandSpec {
+    let mut args: Vec<String> = Vec::new();
+    let mut say = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_owned()));
+    say(&["--print", "--verbose", "--output-format", "stream-json", "--no-session-persistence"]);
+    if spec.verifies {
+        // No CLAUDE.md, settings, hooks, commands, skills or servers of the tree that it judges.
+        say(&["--setting-sources", "user", "--strict-mcp-config"]);
     }
-
-    fn program(&self) -> &str {
-        "claude"
+    if let Some(model) = &spec.model {
+        say(&["--model", model]);
     }
-
-    fn command(&self, spec: &SessionSpec) -> CommandSpec {
-        let mut args: Vec<String> = Vec::new();
-        let mut say = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_owned()));
-        say(&[
-            "--print",
-            "--verbose",
-            "--output-format",
-            "stream-json",
-            "--no-session-persistence",
-        ]);
-        if spec.verifies {
-            // No CLAUDE.md, settings, hooks, commands, skills or servers of the tree that it judges.
-            say(&["--setting-sources", "user", "--strict-mcp-config"]);
-        }
-        if let Some(model) = &spec.model {
-            say(&["--model", model]);
-        }
-        let mut stdin = Vec::new();
-        match &spec.prompt {
-            PromptBy::System { system, task } => {
-                let file = system.file.to_string_lossy();
-                match &system.text {
-                    text if text.trim().is_empty() => {}
-                    text if fits_argument(text) => say(&["--system-prompt", text]),
-                    _ => say(&["--system-prompt-file", &file]),
-                }
-                match mention(task) {
-                    Some(mention) => say(&[&mention]),
-                    None => stdin = task.text.clone().into_bytes(),
-                }
+    let mut stdin = Vec::new();
+    match &spec.prompt {
+        PromptBy::System { system, task } => {
+            let file = system.file.to_string_lossy();
+            match &system.text {
+                text if text.trim().is_empty() => {}
+                text if fits_argument(text) => say(&["--system-prompt", text]),
+                _ => say(&["--system-prompt-file", &file]),
             }
-            PromptBy::Argument(text)
-                if fits_argument(text) && !text.is_empty() && !text.starts_with('-') =>
-            {
-                say(&[text]);
-            }
-            PromptBy::Argument(text) | PromptBy::Stdin(text) => stdin = text.clone().into_bytes(),
-        }
-        match &spec.permissions {
-            Permissions::Boxed => say(&["--dangerously-skip-permissions"]),
-            // Which tools may be used is not asked where permissions are skipped; which there are is.
-            Permissions::SandboxedTools(tools) => {
-                say(&["--dangerously-skip-permissions", "--tools", &tools.join(",")]);
-            }
-            Permissions::Tools(tools) if tools.is_empty() => {}
-            Permissions::Tools(tools) => {
-                say(&["--allowed-tools"]);
-                tools.iter().for_each(|tool| say(&[tool]));
+            match mention(task) {
+                Some(mention) => say(&[&mention]),
+                None => stdin = task.text.clone().into_bytes(),
             }
         }
-        args.extend(spec.extra_args.iter().cloned());
-
-        let mut env = spec.environment.clone();
-        set(&mut env, "DISABLE_AUTOUPDATER", "1");
-        // A background task keeps the process alive after its result, and starts another turn.
-        set(&mut env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
-        if !env.iter().any(|(name, _)| name == "CLAUDE_CODE_MAX_RETRIES") {
-            set(&mut env, "CLAUDE_CODE_MAX_RETRIES", MAX_RETRIES);
+        PromptBy::Argument(text)
+            if fits_argument(text) && !text.is_empty() && !text.starts_with('-') =>
+        {
+            say(&[text]);
         }
-        if !matches!(spec.permissions, Permissions::Tools(_)) {
-            // Without it the CLI refuses to skip permissions as root.
-            set(&mut env, "IS_SANDBOX", "1");
+        PromptBy::Argument(text) | PromptBy::Stdin(text) => stdin = text.clone().into_bytes(),
+    }
+    match &spec.permissions {
+        Permissions::Boxed => say(&["--dangerously-skip-permissions"]),
+        // Which tools may be used is not asked where permissions are skipped; which there are is.
+        Permissions::SandboxedTools(tools) => {
+            say(&["--dangerously-skip-permissions", "--tools", &tools.join(",")]);
         }
-        CommandSpec { stdin, ..CommandSpec::new(&spec.executable, args, &spec.folder, env) }
-    }
-
-    fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(decoder::ClaudeDecoder::default())
-    }
-
-    /// `2.1.325 (Claude Code)`.
-    fn version(&self, printed: &str) -> Option<String> {
-        let is_version = |word: &&str| {
-            word.contains('.')
-                && word.split('.').all(|part| part.starts_with(|c: char| c.is_ascii_digit()))
-        };
-        let words = printed.split(|c: char| c.is_whitespace() || c == '/');
-        words.map(|word| word.trim_start_matches('v')).find(is_version).map(str::to_owned)
-    }
-
-    fn state(&self) -> AgentState {
-        AgentState {
-            folder: ".claude",
-            variable: "CLAUDE_CONFIG_DIR",
-            settings: &[
-                "settings.json",
-                "settings.local.json",
-                "remote-settings.json",
-                "CLAUDE.md",
-                "commands",
-                "agents",
-                "skills",
-                "plugins",
-                "hooks",
-                "output-styles",
-                "rules",
-            ],
-            logins: &[".credentials.json"],
-            beside: ".claude.json",
-            endpoint: (
-                "ANTHROPIC_BASE_URL",
-                &["api.anthropic.com", "console.anthropic.com", "platform.claude.com"],
-            ),
+        Permissions::Tools(tools) if tools.is_empty() => {}
+        Permissions::Tools(tools) => {
+            say(&["--allowed-tools"]);
+            tools.iter().for_each(|tool| say(&[tool]));
         }
     }
+    args.extend(spec.extra_args.iter().cloned());
 
-    fn usual_tools(&self) -> &'static [&'static str] {
-        &["Bash", "Edit", "Write", "Read", "Glob", "Grep"]
+    let mut env = spec.environment.clone();
+    set(&mut env, "DISABLE_AUTOUPDATER", "1");
+    // A background task keeps the process alive after its result, and starts another turn.
+    set(&mut env, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
+    if !env.iter().any(|(name, _)| name == "CLAUDE_CODE_MAX_RETRIES") {
+        set(&mut env, "CLAUDE_CODE_MAX_RETRIES", MAX_RETRIES);
     }
-
-    fn oldest(&self) -> Option<&'static str> {
-        Some("2.1.197")
+    if !matches!(spec.permissions, Permissions::Tools(_)) {
+        // Without it the CLI refuses to skip permissions as root.
+        set(&mut env, "IS_SANDBOX", "1");
     }
+    CommandSpec { stdin, ..CommandSpec::new(&spec.executable, args, &spec.folder, env) }
 }
 
 /// No argument can hold a zero byte.

@@ -1,60 +1,34 @@
-//! Agent CLIs, each a profile: its command line and the meaning of its output. A profile is pure: it starts
-//! nothing, waits for nothing and reads no file. The supervisor ([`crate::process`]) does.
+//! Agent CLIs. Each is one file: a [`Profile`], which is data that every part of ralph reads, and a [`Decoder`],
+//! which gives its output a meaning. An agent is pure: it starts nothing, waits for nothing and reads no file. The
+//! supervisor ([`crate::process`]) does.
 //!
-//! | profile | what it is |
+//! | agent | what it is |
 //! |---|---|
 //! | [`claude`] | Claude Code, by its stream of JSON events |
 //! | [`script`] | the built-in agent that plays a cassette: demos and tests |
 //!
-//! A new profile is a type that implements [`Agent`], a [`Decoder`], and a row in [`AGENTS`].
+//! A new agent is a file with a `Profile` and a `Decoder`, and a row in [`AGENTS`].
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use ralph_core::agent::{AgentEvent, ProcessEnd, SessionEnd};
 
-use crate::process::{CommandSpec, LineEffect};
-use crate::sandbox::AgentState;
+use crate::process::LineEffect;
 
 pub mod claude;
+mod profile;
 pub mod script;
 mod text;
 mod unfinished;
 
-/// Every built-in profile, in the order in which users see them.
-pub const AGENTS: &[&dyn Agent] = &[&claude::Claude, &script::Script];
+pub use profile::{Login, Profile, Tiers, Tools};
 
-pub fn find(name: &str) -> Option<&'static dyn Agent> {
-    AGENTS.iter().copied().find(|agent| agent.name() == name)
-}
+/// Every built-in agent, in the order in which users see them.
+pub const AGENTS: &[&Profile] = &[&claude::PROFILE, &script::PROFILE];
 
-pub trait Agent: Send + Sync {
-    /// Its name in settings.
-    fn name(&self) -> &'static str;
-    /// The executable that is looked for when the settings name none.
-    fn program(&self) -> &str;
-    fn command(&self, spec: &SessionSpec) -> CommandSpec;
-    fn decoder(&self) -> Box<dyn Decoder>;
-    /// The version in what `--version` printed.
-    fn version(&self, printed: &str) -> Option<String>;
-    /// What it keeps in the user's home.
-    fn state(&self) -> AgentState {
-        AgentState::default()
-    }
-    /// The tools that it may use without a sandbox, where the settings name none.
-    fn usual_tools(&self) -> &'static [&'static str] {
-        &[]
-    }
-    /// The oldest version known to work.
-    fn oldest(&self) -> Option<&'static str>;
-    fn is_too_old(&self, version: &str) -> bool {
-        self.oldest().is_some_and(|oldest| numbers(version) < numbers(oldest))
-    }
-}
-
-/// The parts of a version; one that is not a number counts as 0.
-fn numbers(version: &str) -> Vec<u64> {
-    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+pub fn find(name: &str) -> Option<&'static Profile> {
+    AGENTS.iter().copied().find(|agent| agent.name == name)
 }
 
 pub trait Decoder: Send {
@@ -148,10 +122,10 @@ mod tests {
     #[test]
     fn profiles_are_found_by_their_names() {
         for agent in AGENTS {
-            let found = find(agent.name()).unwrap();
-            assert_eq!(found.program(), agent.program());
+            let found = find(agent.name).unwrap();
+            assert_eq!(found.program, agent.program);
         }
-        assert!(find("nobody").is_none());
-        assert_eq!(find("claude").unwrap().program(), "claude");
+        assert!(find("unknown").is_none());
+        assert_eq!(find("claude").unwrap().program, "claude");
     }
 }

@@ -21,56 +21,48 @@ use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Usage};
 use self::protocol::ScriptEvent;
 use super::text::one_line;
 use super::unfinished::unfinished;
-use super::{Agent, Decoder, PromptBy, SessionSpec};
+use super::{Decoder, Login, Profile, PromptBy, SessionSpec, Tiers, Tools};
 use crate::process::{CommandSpec, LineEffect};
+use crate::sandbox::AgentState;
 
 pub use cursor::path_of as cursor_of;
 
 /// The hidden command of ralph that plays.
 pub const COMMAND: &str = "__script-agent";
 
-#[derive(Debug, Clone, Copy)]
-pub struct Script;
+/// What the built-in agent is.
+pub const PROFILE: Profile = Profile {
+    name: "script",
+    program: "ralph",
+    install: "",
+    oldest: None,
+    login: Login { how: "", variables: &[], account: None },
+    variables: &[],
+    shared_variables: &[],
+    state: AgentState::NONE,
+    tools: Tools { usual: &[], judging: &[] },
+    // Recordings know no model; the names are those that the journals of demos and tests have.
+    tiers: Tiers { small: "haiku", medium: "sonnet", large: "opus" },
+    command,
+    decoder: || Box::new(ScriptDecoder::default()),
+};
 
-impl Agent for Script {
-    fn name(&self) -> &'static str {
-        "script"
+fn command(spec: &SessionSpec) -> CommandSpec {
+    let mut args = vec![COMMAND.into()];
+    if let Some(cassette) = &spec.cassette {
+        args.extend(["--cassette".into(), cassette.clone().into_os_string()]);
     }
-
-    fn program(&self) -> &str {
-        "ralph"
+    if let Some(session) = spec.session {
+        args.extend(["--session".into(), session.to_string().into()]);
     }
-
-    fn command(&self, spec: &SessionSpec) -> CommandSpec {
-        let mut args = vec![COMMAND.into()];
-        if let Some(cassette) = &spec.cassette {
-            args.extend(["--cassette".into(), cassette.clone().into_os_string()]);
-        }
-        if let Some(session) = spec.session {
-            args.extend(["--session".into(), session.to_string().into()]);
-        }
-        args.extend(spec.extra_args.iter().map(Into::into));
-        let prompt = match &spec.prompt {
-            PromptBy::System { system, task } => format!("{}\n\n{}", system.text, task.text),
-            PromptBy::Stdin(text) | PromptBy::Argument(text) => text.clone(),
-        };
-        let env = spec.environment.clone();
-        let command = CommandSpec::new(&spec.executable, args, &spec.folder, env);
-        CommandSpec { stdin: prompt.into_bytes(), ..command }
-    }
-
-    fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(ScriptDecoder::default())
-    }
-
-    /// `ralph 0.1.0`.
-    fn version(&self, printed: &str) -> Option<String> {
-        printed.trim().strip_prefix("ralph ").map(str::to_owned)
-    }
-
-    fn oldest(&self) -> Option<&'static str> {
-        None
-    }
+    args.extend(spec.extra_args.iter().map(Into::into));
+    let prompt = match &spec.prompt {
+        PromptBy::System { system, task } => format!("{}\n\n{}", system.text, task.text),
+        PromptBy::Stdin(text) | PromptBy::Argument(text) => text.clone(),
+    };
+    let env = spec.environment.clone();
+    let command = CommandSpec::new(&spec.executable, args, &spec.folder, env);
+    CommandSpec { stdin: prompt.into_bytes(), ..command }
 }
 
 #[derive(Debug, Default)]

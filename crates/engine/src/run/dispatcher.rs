@@ -207,7 +207,7 @@ fn begin(setup: &Setup, base: &crate::ports::RunBase, earlier: Spent) -> Input {
     let started = Fact::RunStarted {
         policy: Box::new(setup.policy.clone()),
         ralph: env!("CARGO_PKG_VERSION").to_owned(),
-        agent: setup.agent.program.agent.name().to_owned(),
+        agent: setup.agent.program.agent.name.to_owned(),
         agent_ids: setup.agent_ids.clone(),
         target: setup.work.target.clone(),
         gates: setup.gates.specs.iter().map(|gate| gate.name.clone()).collect(),

@@ -69,7 +69,7 @@ impl Ports {
         let setup = &self.setup;
         Permissions::of_session(
             &setup.agent.tools,
-            setup.agent.program.agent.usual_tools(),
+            setup.agent.program.agent.tools.usual,
             setup.sandbox.holds(),
         )
     }

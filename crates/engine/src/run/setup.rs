@@ -10,7 +10,7 @@ use ralph_core::ids::RunId;
 use ralph_core::redact::Secrets;
 use ralph_core::run::{Notice, Policy, Resume};
 
-use crate::agents::Agent;
+use crate::agents::Profile;
 use crate::entropy::Ids;
 use crate::gates::inputs::GateInputs;
 use crate::gates::{GateRules, GateSpec};
@@ -54,7 +54,7 @@ pub type OpenStore =
 /// An agent to start.
 pub struct AgentProgram {
     /// Its profile.
-    pub agent: &'static dyn Agent,
+    pub agent: &'static Profile,
     /// Its program.
     pub executable: OsString,
     /// Its extra arguments.

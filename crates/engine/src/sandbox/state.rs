@@ -30,6 +30,30 @@ pub struct AgentState {
     pub endpoint: (&'static str, &'static [&'static str]),
 }
 
+impl AgentState {
+    /// An agent that keeps nothing and reaches nothing.
+    pub const NONE: Self = Self {
+        folder: "",
+        variable: "",
+        settings: &[],
+        logins: &[],
+        beside: "",
+        endpoint: ("", &[]),
+    };
+
+    /// The agent's folder outside a sandbox; `None` for an agent that keeps nothing.
+    pub fn real_folder(
+        &self,
+        environment: &[(OsString, OsString)],
+        home: Option<&Path>,
+    ) -> Option<PathBuf> {
+        if self.folder.is_empty() {
+            return None;
+        }
+        folder(environment, self.variable, home, self.folder)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OwnState {
     what: AgentState,
@@ -45,10 +69,7 @@ impl OwnState {
         home: Option<&Path>,
         environment: &[(OsString, OsString)],
     ) -> Option<Self> {
-        if what.folder.is_empty() {
-            return None;
-        }
-        let real = folder(environment, what.variable, home, what.folder)?;
+        let real = what.real_folder(environment, home)?;
         let own = caches.join("agents").join(what.folder.trim_start_matches('.'));
         Some(Self { what, real, own })
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ralph_engine::agents::{self, Agent};
+use ralph_engine::agents::{self, Profile};
 use ralph_engine::host::host;
 use ralph_engine::ports::ProbeEnd;
 use ralph_engine::probe;
@@ -15,29 +15,6 @@ use crate::launch::{Lacking, agent_program, of_repository_hint};
 
 /// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How to install and log in to an agent CLI. Its profile says which versions work.
-struct Facts {
-    name: &'static str,
-    install: &'static str,
-    /// Variables that log it in.
-    variables: &'static [&'static str],
-    login: &'static str,
-}
-
-const FACTS: [Facts; 1] = [Facts {
-    name: "claude",
-    install: "npm install -g @anthropic-ai/claude-code",
-    variables: &[
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "CLAUDE_CODE_OAUTH_TOKEN",
-        "CLAUDE_CODE_USE_BEDROCK",
-        "CLAUDE_CODE_USE_VERTEX",
-        "CLAUDE_CODE_USE_FOUNDRY",
-    ],
-    login: "run `claude` and log in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN",
-}];
 
 /// The agents that the settings name, each once.
 pub(super) fn used(config: &Config) -> Vec<&str> {
@@ -58,15 +35,14 @@ pub(super) fn inspect(
     environment: &Environment,
     folder: &Path,
 ) -> Option<Vec<Check>> {
-    let known = FACTS.iter().find(|facts| facts.name == name).zip(agents::find(name));
-    let Some((facts, profile)) = known else {
+    let Some(profile) = agents::find(name).filter(|profile| !profile.install.is_empty()) else {
         return alone(Check::ok("agent", format!("{name} plays a recording and needs no login")));
     };
-    let path = match agent_program(name, name, config, environment, folder) {
+    let path = match agent_program(name, profile.program, config, environment, folder) {
         Ok(path) => path,
         Err(Lacking::Missing(program)) => {
             let check = Check::fail("agent", format!("{name}: program {program} not found"))
-                .remedy(format!("install it: {}", facts.install))
+                .remedy(format!("install it: {}", profile.install))
                 .remedy(format!("or set its path: agent.{name}.path"));
             return alone(check);
         }
@@ -77,8 +53,8 @@ pub(super) fn inspect(
         }
     };
     let patience = config.get(key::AGENT_SILENCE).map_or(PATIENCE, |limit| limit.min(PATIENCE));
-    let version = version((facts, profile), &path, folder, environment, patience)?;
-    Some(vec![version, login(facts, environment)])
+    let version = version(profile, &path, folder, environment, patience)?;
+    Some(vec![version, login(profile, environment)])
 }
 
 fn alone(check: Check) -> Option<Vec<Check>> {
@@ -86,7 +62,7 @@ fn alone(check: Check) -> Option<Vec<Check>> {
 }
 
 fn version(
-    (facts, profile): (&Facts, &dyn Agent),
+    profile: &Profile,
     path: &Path,
     folder: &Path,
     environment: &Environment,
@@ -94,14 +70,14 @@ fn version(
 ) -> Option<Check> {
     let variables = host().environment(&environment.all);
     let ran = probe::run(path, &["--version"], folder, &variables, patience);
-    let name = facts.name;
+    let name = profile.name;
     let place = path.display();
     Some(match ran.end {
-        ProbeEnd::Exited(0) => judge(facts, profile, ran.output.trim(), &place.to_string()),
+        ProbeEnd::Exited(0) => judge(profile, ran.output.trim(), &place.to_string()),
         ProbeEnd::Exited(code) => {
             Check::fail("agent", format!("{place} --version failed with exit code {code}"))
                 .output(&ran.output)
-                .remedy(format!("reinstall it: {}", facts.install))
+                .remedy(format!("reinstall it: {}", profile.install))
         }
         ProbeEnd::TimedOut => {
             let says = format!("{place} --version timed out after {}s", ran.took.as_secs());
@@ -110,15 +86,15 @@ fn version(
         ProbeEnd::Interrupted => return None,
         ProbeEnd::NotStarted(error) => {
             Check::fail("agent", format!("{place} cannot be started: {error}"))
-                .remedy(format!("reinstall it: {}", facts.install))
+                .remedy(format!("reinstall it: {}", profile.install))
         }
     })
 }
 
-fn judge(facts: &Facts, profile: &dyn Agent, text: &str, place: &str) -> Check {
-    let name = facts.name;
-    let update = format!("update it: {}", facts.install);
-    match (profile.version(text), profile.oldest()) {
+fn judge(profile: &Profile, text: &str, place: &str) -> Check {
+    let name = profile.name;
+    let update = format!("update it: {}", profile.install);
+    match (profile.version(text), profile.oldest) {
         (Some(version), Some(oldest)) if profile.is_too_old(&version) => {
             let says = format!(
                 "{name} {version} is older than {oldest}, the oldest version known to work"
@@ -136,29 +112,26 @@ fn judge(facts: &Facts, profile: &dyn Agent, text: &str, place: &str) -> Check {
 }
 
 /// Looks for signs of a login. Nothing is sent anywhere, so an expired key passes.
-fn login(facts: &Facts, environment: &Environment) -> Check {
-    let mut found: Vec<String> = facts
-        .variables
-        .iter()
-        .filter(|variable| environment.logins.contains(variable))
-        .map(|variable| format!("{variable} is set"))
-        .collect();
-    let file = environment.claude_folder.as_ref().map(|folder| folder.join(".credentials.json"));
-    if let Some(path) = file.filter(|path| path.is_file()) {
-        found.push(format!("{} exists", path.display()));
-    }
-    // On a Mac the login itself is in the keychain; this file shows that there is one.
-    if let Some(path) = environment.home.as_ref().map(|home| home.join(".claude.json")) {
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        if text.contains("\"oauthAccount\"") {
+fn login(profile: &Profile, environment: &Environment) -> Check {
+    let set = |variable: &&&str| environment.logins.contains(*variable);
+    let named = profile.login.variables.iter().filter(set);
+    let mut found: Vec<String> = named.map(|variable| format!("{variable} is set")).collect();
+    let folder = profile.folder(&environment.all, environment.home.as_deref());
+    let files = profile.state.logins.iter().zip(std::iter::repeat(folder));
+    let files = files.filter_map(|(name, folder)| Some(folder?.join(name)));
+    let there = files.filter(|path| path.is_file());
+    found.extend(there.map(|path| format!("{} exists", path.display())));
+    if let Some(((file, word), home)) = profile.login.account.zip(environment.home.as_ref()) {
+        let path = home.join(file);
+        if std::fs::read_to_string(&path).unwrap_or_default().contains(word) {
             found.push(format!("{} names an account", path.display()));
         }
     }
     if found.is_empty() {
-        let says = format!("no sign that {} is logged in", facts.name);
-        return Check::warn("login", says).remedy(facts.login);
+        let says = format!("no sign that {} is logged in", profile.name);
+        return Check::warn("login", says).remedy(profile.login.how);
     }
-    Check::ok("login", format!("{}: {}", facts.name, found.join(", ")))
+    Check::ok("login", format!("{}: {}", profile.name, found.join(", ")))
 }
 
 pub(super) fn permissions(config: &Config) -> Check {
@@ -199,20 +172,7 @@ mod tests {
             ("Error: native binary not installed", State::Warn),
             ("", State::Warn),
         ] {
-            assert_eq!(
-                judge(&FACTS[0], agents::find("claude").unwrap(), text, "/x").state,
-                state,
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn every_variable_that_is_looked_for_is_read() {
-        for facts in &FACTS {
-            for variable in facts.variables {
-                assert!(crate::environment::LOGINS.contains(variable), "{variable}");
-            }
+            assert_eq!(judge(agents::find("claude").unwrap(), text, "/x").state, state, "{text}");
         }
     }
 }

@@ -34,7 +34,7 @@ fn system(rules: impl Into<String>, task: impl Into<String>, file: &str) -> Prom
 }
 
 fn args(spec: &SessionSpec) -> Vec<String> {
-    let args = Claude.command(spec).args;
+    let args = (PROFILE.command)(spec).args;
     args.into_iter().map(|arg| arg.into_string().unwrap()).collect()
 }
 
@@ -58,7 +58,7 @@ fn s1_23_the_arguments_are_those_of_the_seed() {
     let tools = ["--dangerously-skip-permissions", "--tools", "Bash,Read", "--max-turns", "9"];
     assert_eq!(args(&spec), [&FIXED[..], &common, &tools].concat());
 
-    let command = Claude.command(&spec);
+    let command = (PROFILE.command)(&spec);
     let sandboxed = |(name, _): &(OsString, OsString)| name == "IS_SANDBOX";
     assert!(command.env.iter().any(sandboxed));
     assert_eq!((command.program, command.stdin), (OsString::from("/opt/claude"), vec![]));
@@ -80,7 +80,7 @@ fn a_prompt_goes_by_argument_or_by_stdin() {
         expected.extend(argument);
         expected.push("--dangerously-skip-permissions");
         assert_eq!(args(&spec), expected);
-        assert_eq!(Claude.command(&spec).stdin, stdin.as_bytes());
+        assert_eq!((PROFILE.command)(&spec).stdin, stdin.as_bytes());
     }
 }
 
@@ -100,7 +100,7 @@ fn a_task_goes_as_a_file_where_the_cli_would_read_it() {
         expected.push("--dangerously-skip-permissions");
         assert_eq!(args(&spec), expected, "{file}");
         let stdin = if argument.is_some() { "" } else { task };
-        assert_eq!(Claude.command(&spec).stdin, stdin.as_bytes(), "{file}");
+        assert_eq!((PROFILE.command)(&spec).stdin, stdin.as_bytes(), "{file}");
     }
 }
 
@@ -116,7 +116,7 @@ fn a_system_prompt_goes_by_argument_or_by_file() {
 fn the_environment_is_bounded_and_the_users_retries_win() {
     let mut spec = spec(PromptBy::Stdin("x".into()));
     let value = |spec: &SessionSpec, name: &str| {
-        let env = Claude.command(spec).env;
+        let env = (PROFILE.command)(spec).env;
         let found: Vec<OsString> =
             env.into_iter().filter(|(known, _)| known == name).map(|(_, value)| value).collect();
         assert!(found.len() <= 1, "{name} is there twice");
@@ -138,9 +138,9 @@ fn the_environment_is_bounded_and_the_users_retries_win() {
 
 #[test]
 fn the_version_is_the_first_word() {
-    assert_eq!(Claude.version("2.1.325 (Claude Code)\n").as_deref(), Some("2.1.325"));
-    assert_eq!(Claude.version("command not found"), None);
-    assert_eq!(Claude.version(""), None);
+    assert_eq!(PROFILE.version("2.1.325 (Claude Code)\n").as_deref(), Some("2.1.325"));
+    assert_eq!(PROFILE.version("command not found"), None);
+    assert_eq!(PROFILE.version(""), None);
 }
 
 /// Reads these lines and ends.
@@ -153,7 +153,7 @@ fn read_with(
     end: ProcessEnd,
     stderr: &str,
 ) -> (Vec<AgentEvent>, Vec<LineEffect>, SessionEnd) {
-    let (mut decoder, mut events) = (Claude.decoder(), Vec::new());
+    let (mut decoder, mut events) = ((PROFILE.decoder)(), Vec::new());
     let mut hear = |line: &&str| decoder.line(line.as_bytes(), false, &mut events);
     let heard = lines.iter().map(&mut hear).collect();
     (events, heard, decoder.end(&end, stderr))
@@ -250,7 +250,7 @@ fn s1_26_unparsable_lines_are_ignored_and_the_last_result_counts() {
 
 #[test]
 fn bytes_that_are_no_text_do_not_spoil_a_line() {
-    let (mut decoder, mut events) = (Claude.decoder(), Vec::new());
+    let (mut decoder, mut events) = ((PROFILE.decoder)(), Vec::new());
     let line = [
         &br#"{"type":"result","subtype":"success","is_error":false,"result":"a"#[..],
         &[0xff, 0xfe],
@@ -335,7 +335,7 @@ fn json_of_another_program_is_malformed() {
     for line in [r#"{"thread":1}"#, r#"{"type":"thread.started"}"#] {
         assert_eq!(read(&[line], EXITED).2.class, EndClass::Malformed, "{line}");
     }
-    let (mut decoder, mut events) = (Claude.decoder(), Vec::new());
+    let (mut decoder, mut events) = ((PROFILE.decoder)(), Vec::new());
     decoder.line(WORD.as_bytes(), false, &mut events);
     decoder.line(GOOD.as_bytes(), true, &mut events);
     assert_eq!(decoder.end(&EXITED, "").class, EndClass::Malformed);
@@ -391,7 +391,7 @@ proptest::proptest! {
         lines in proptest::collection::vec(proptest::collection::vec(proptest::num::u8::ANY, 0..80), 0..20),
         cut: bool,
     ) {
-        let (mut decoder, mut events) = (Claude.decoder(), Vec::new());
+        let (mut decoder, mut events) = ((PROFILE.decoder)(), Vec::new());
         for line in &lines {
             decoder.line(line, cut, &mut events);
         }
@@ -402,7 +402,7 @@ proptest::proptest! {
     fn damaged_events_are_read_without_harm(at in 0..WORD.len(), byte: u8, drop: bool) {
         let mut line = WORD.as_bytes().to_vec();
         if drop { line.truncate(at); } else { line[at] = byte; }
-        let (mut decoder, mut events) = (Claude.decoder(), Vec::new());
+        let (mut decoder, mut events) = ((PROFILE.decoder)(), Vec::new());
         decoder.line(&line, false, &mut events);
         decoder.line(GOOD.as_bytes(), false, &mut events);
         proptest::prop_assert_eq!(decoder.end(&EXITED, "").text, "fine");

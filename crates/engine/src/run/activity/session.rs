@@ -17,7 +17,7 @@ use ralph_core::text::tail;
 use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
-use crate::agents::{Agent, Decoder, PromptBy, SessionSpec, Written};
+use crate::agents::{Decoder, Profile, PromptBy, SessionSpec, Written};
 use crate::crash;
 use crate::ports::{HEARTBEAT, Vcs};
 use crate::process::{LineEffect, Listener, Mark, Stop};
@@ -201,16 +201,16 @@ impl Ports {
     pub(in crate::run) async fn play(
         &self,
         slot: &SlotState,
-        agent: &dyn Agent,
+        agent: &Profile,
         (spec, sandboxed): (&SessionSpec, &SandboxedCommand),
         log: &Path,
         raw: Option<File>,
         stop: watch::Receiver<Stop>,
     ) -> Played {
-        let command = agent.command(spec);
+        let command = (agent.command)(spec);
         let mark = Mark::new(&self.setup.files.project.root, u64::from(slot.iteration));
         let mut listener = SessionListener {
-            decoder: agent.decoder(),
+            decoder: (agent.decoder)(),
             events: vec![],
             display: self.display.clone(),
             slot: slot.id,

@@ -22,8 +22,6 @@ use crate::run::slot_state::SlotState;
 use crate::sandbox::ProgramKind;
 use crate::socket::{Requests, SessionIdentity, SessionSocket};
 
-/// What a verifier may use: nothing that writes files by itself.
-const TOOLS: [&str; 4] = ["Bash", "Read", "Glob", "Grep"];
 /// How much of a diff is asked for, in bytes.
 const DIFF: usize = 256 << 10;
 
@@ -142,7 +140,7 @@ impl Ports {
             environment: self.session_environment(&socket),
             prompt,
             model,
-            permissions: self.verifier_permissions(&TOOLS),
+            permissions: self.verifier_permissions(verifier.agent.tools.judging),
             cassette: verifier.cassette.clone(),
             session: None,
             verifies: true,

@@ -113,7 +113,7 @@ const ROWS: &[Row] = &[
 
 fn play(file: &str, end: &ProcessEnd) -> (Vec<AgentEvent>, SessionEnd) {
     let bytes = std::fs::read(folder().join(format!("{file}.ndjson"))).unwrap();
-    let (mut decoder, mut events) = (find("claude").unwrap().decoder(), Vec::new());
+    let (mut decoder, mut events) = ((find("claude").unwrap().decoder)(), Vec::new());
     for line in bytes.split(|byte| *byte == b'\n') {
         decoder.line(line, false, &mut events);
     }
