@@ -57,6 +57,8 @@ commands! {
         Recover(commands::recover::RecoverArgs) => commands::recover::cmd_recover,
         Clean(commands::clean::CleanArgs) => commands::clean::cmd_clean,
         Answer(commands::answer::AnswerArgs) => commands::answer::cmd_answer,
+        Approve(commands::approve::ApproveArgs) => commands::approve::cmd_approve,
+        Reject(commands::approve::RejectArgs) => commands::approve::cmd_reject,
         /// Pause: finish the current session, start nothing new
         #[command(after_help = "Example: ralph pause")]
         Pause(commands::control::ControlArgs) => commands::control::cmd_pause,

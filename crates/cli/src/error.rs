@@ -358,6 +358,7 @@ fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
         Refusal::DoneParts { children, .. } => {
             format!("reopen a part, and it reopens too: ralph task reopen {}", first(children))
         }
+        Refusal::NoApproval { .. } => "see what waits: ralph approve".to_owned(),
         Refusal::NotFinished { id, .. } => format!("to start it over: ralph task reset {id}"),
         Refusal::DoneIsFinal { id } => format!("reopen it first: ralph task reopen {id}"),
         Refusal::ParentClosed { .. } => "choose another parent, or omit --parent".to_owned(),

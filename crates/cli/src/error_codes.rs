@@ -74,7 +74,8 @@ impl From<&Refusal> for ErrorCode {
             Refusal::Transition { .. }
             | Refusal::BlockClosed { .. }
             | Refusal::DoneParts { .. }
-            | Refusal::NotFinished { .. } => Self::WrongStatus,
+            | Refusal::NotFinished { .. }
+            | Refusal::NoApproval { .. } => Self::WrongStatus,
             Refusal::NotClaimable { .. } => Self::NotClaimable,
             Refusal::NothingReady { .. } => Self::NothingReady,
             Refusal::ClaimLost { .. } => Self::ClaimLost,

@@ -7,6 +7,7 @@ mod error;
 mod commands;
 
 mod app;
+mod approvals;
 mod arguments;
 mod attach;
 mod config;

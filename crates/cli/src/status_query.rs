@@ -25,6 +25,7 @@ use ralph_engine::run_files::{RunLogs, WorktreeLock};
 use ralph_engine::vcs::GitVcs;
 use ralph_ui::status::{LaneStatus, State, StatusPage, WaitingTask};
 
+use crate::approvals::is_awaited;
 use crate::config::key;
 use crate::error::{CliError, Result};
 use crate::wiring::Context;
@@ -112,6 +113,7 @@ pub(crate) fn page(
     let mut waiting = waiting(store.as_mut(), &questions)?;
     let merges = merges(&project, store.as_mut());
     waiting.extend(merges.iter().take(WAITING).map(|found| WaitingTask {
+        approval: false,
         task: found.task.clone(),
         reason: format!("{}: {}", found.reason(), found.command()),
     }));
@@ -261,10 +263,11 @@ fn waiting(store: &mut dyn Store, questions: &[QuestionView]) -> Result<Vec<Wait
     let tasks: Vec<Task> = store.list(&filter)?.into_iter().filter(|task| !asks(task)).collect();
     let mut waiting = Vec::new();
     for task in tasks.into_iter().take(WAITING) {
+        let approval = is_awaited(store, &task)?;
         let log = store.log(&task.id)?;
         let note = log.iter().rev().find(|entry| entry.kind == LogKind::Note);
         let reason = note.map(|entry| entry.text.lines().next().unwrap_or_default().to_owned());
-        waiting.push(WaitingTask { task: task.id, reason: reason.unwrap_or_default() });
+        waiting.push(WaitingTask { task: task.id, reason: reason.unwrap_or_default(), approval });
     }
     Ok(waiting)
 }
@@ -308,6 +311,9 @@ pub(crate) fn next(page: &StatusPage, project: &Project) -> Vec<NextStep> {
     let mut step = |command: &str, why: &'static str| steps.push((command.to_owned(), why.into()));
     for question in page.questions.iter().take(3) {
         step(&format!("ralph answer {} \"…\"", question.id), "answer the agent's question");
+    }
+    for waits in page.waiting.iter().filter(|waits| waits.approval) {
+        step(&format!("ralph approve {}", waits.task), "let its finished work land");
     }
     let paused = run.is_some_and(|run| run.paused);
     let cancelled = page.cancel();

@@ -36,6 +36,8 @@ words! {
         Asked = "asked",
         /// The user answered. The text is the answer.
         Answered = "answered",
+        /// The user lets finished work land.
+        Approved = "approved",
     }
 }
 

@@ -11,11 +11,11 @@ use ralph_core::agent::{self, EndClass, ProcessEnd, SessionEnd, Signals, Tier};
 use ralph_core::ids::{AttemptId, QuestionId, RunId};
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    Cancel, Claims, Class, Commits, Conflict, Control, Effect, EndsWhen, Exhausted, Fact,
-    GateReport, Input, Landing, Phase, Picker, Policy, Port, Publication, Publish, PublishEnd,
-    Request, RequestedOutcome, Review, ReviewEnd, RunEvent, RunState, SessionReport, Settled, Slot,
-    SlotId, Survey, TaskAction, TaskBrief, TaskResult, Unit, VERIFIER, Verifier, VerifierModel,
-    VerifierReport, decide,
+    Cancel, ChangeSize, Claims, Class, Commits, Conflict, Control, Effect, EndsWhen, Exhausted,
+    Fact, GateReport, Input, Landing, Phase, Picker, Policy, Port, Publication, Publish,
+    PublishEnd, Request, RequestedOutcome, Review, ReviewEnd, RunEvent, RunState, SessionReport,
+    Settled, Slot, SlotId, Survey, TaskAction, TaskBrief, TaskResult, Unit, VERIFIER, Verifier,
+    VerifierModel, VerifierReport, decide,
 };
 use ralph_core::task::{Counts, RetryLimit, Status};
 use ralph_core::{AgentId, TaskId, Timestamp};
@@ -371,6 +371,7 @@ impl World {
                     gates,
                     tree_changed_while_judging,
                     conflict,
+                    change: ChangeSize::default(),
                 }
             }
             Effect::Verify { slot, .. } => {
@@ -629,6 +630,7 @@ impl World {
                 gates: vec![],
                 tree_changed_while_judging: false,
                 conflict: None,
+                change: ChangeSize::default(),
             },
         };
         // A slot is woken once per wait: the engine forgets the timer of a wait that is over.

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
 
+#[path = "run/approving.rs"]
+mod approving;
 #[path = "run/baseline.rs"]
 mod baseline;
 #[path = "run/budgets.rs"]

@@ -10,7 +10,7 @@ use ralph_core::ids::RunId;
 use ralph_core::records::FileChange;
 
 use ralph_engine::ports::{
-    Candidate, Checkout, GitError, RunBase, Saved, SessionCommits, Trees, Vcs, Workspaces,
+    Candidate, Checkout, GitError, Opened, RunBase, Saved, SessionCommits, Trees, Vcs, Workspaces,
 };
 use ralph_engine::vcs::wip::ref_name;
 
@@ -319,6 +319,38 @@ impl Trees for FakeVcs {
 }
 
 impl Workspaces for FakeVcs {
+    /// Work of the owner that was saved comes back, and is not the user's. Work of others stays.
+    fn open(
+        &self,
+        _run: &RunId,
+        base: &RunBase,
+        owner: Option<&TaskId>,
+    ) -> Result<Opened, GitError> {
+        let mut state = self.state()?;
+        let names = owner.into_iter().flat_map(|owner| (1..).map(move |n| ref_name(owner, n)));
+        let saves = names.map_while(|name| state.refs.get(&name).cloned());
+        let Some(save) = saves.last().and_then(|id| state.commit(&id)).cloned() else {
+            return Ok(Opened::unchanged(base));
+        };
+        let (before, after) =
+            (state.files_of(save.parent.as_deref()), state.files_of(Some(&save.id)));
+        let committed = state.files_of(state.head.as_deref());
+        let mut personal = state.files_of(base.start.as_deref());
+        for path in different(&before, &after) {
+            let now = state.worktree.get(&path);
+            if now == after.get(&path) || now == committed.get(&path) {
+                set(&mut personal, path.clone(), before.get(&path).cloned());
+                set(&mut state.worktree, path.clone(), after.get(&path).cloned());
+            }
+        }
+        let start = base.start.as_ref().map(|start| {
+            let parent = state.commit(start).and_then(|commit| commit.parent.clone());
+            let tree = state.write(personal);
+            state.add(tree, parent, "uncommitted", "")
+        });
+        Ok(Opened::unchanged(&RunBase { start, ..base.clone() }))
+    }
+
     fn save(
         &self,
         _base: &RunBase,

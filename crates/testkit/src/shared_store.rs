@@ -164,6 +164,21 @@ impl Store for SharedStore {
         self.lock().reopen(ids, reason, by, now)
     }
 
+    fn approve(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
+        self.lock().approve(id, by, now)
+    }
+
+    fn reject(
+        &mut self,
+        id: &TaskId,
+        reason: &str,
+        limit: RetryLimit,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<Status> {
+        self.lock().reject(id, reason, limit, by, now)
+    }
+
     fn hold(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
         self.lock().hold(id, by, now)
     }

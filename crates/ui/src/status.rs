@@ -33,6 +33,9 @@ pub struct WaitingTask {
     pub task: TaskId,
     /// Why it waits; may be empty.
     pub reason: String,
+    /// Its finished work waits for approval.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub approval: bool,
 }
 
 /// A branch with a worktree of its own.
@@ -102,7 +105,8 @@ impl StatusPage {
         self.lanes(&mut lines, style);
         lines.extend(questions(&self.questions, style));
         let tasks = self.waiting.iter().map(|waits| {
-            let command = format!("ralph task show {}", waits.task);
+            let verb = if waits.approval { "approve" } else { "task show" };
+            let command = format!("ralph {verb} {}", waits.task);
             (&waits.task, "", waits.reason.as_str(), command)
         });
         lines.extend(waiting("Waiting for you", tasks, style));

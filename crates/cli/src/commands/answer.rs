@@ -10,6 +10,7 @@ use ralph_engine::clock;
 use ralph_ui::columns::{Cell, table};
 
 use super::recover::age;
+use crate::approvals::awaiting;
 use crate::error::{CliError, Done, Result};
 use crate::wiring::Context;
 
@@ -87,7 +88,12 @@ fn list(open: &[Question], json: bool, context: &mut Context<'_>) -> Done {
         return context.out.json(&open);
     }
     if open.is_empty() {
-        return context.out.conclude("there are no open questions");
+        return match awaiting(context.reader()?.as_mut())?.len() {
+            0 => context.out.conclude("there are no open questions"),
+            _ => context.out.conclude(
+                "there are no open questions; finished work waits for your approval: ralph approve",
+            ),
+        };
     }
     let now = clock::now();
     let rows: Vec<Vec<Cell>> = open

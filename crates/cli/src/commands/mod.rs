@@ -19,6 +19,7 @@ macro_rules! commands {
 }
 
 pub(crate) mod answer;
+pub(crate) mod approve;
 pub(crate) mod build;
 pub(crate) mod clean;
 pub(crate) mod complete;

@@ -28,7 +28,7 @@ const NOT_SETTINGS: [&str; 7] = [
 
 /// The levels of the sandbox from weak to strong, two of them equally strong on different systems; and
 /// what a network lets through.
-const LEVELS: [(&str, u8); 8] = [
+const LEVELS: [(&str, u8); 11] = [
     ("none", 0),
     ("landlock", 1),
     ("auto", 2),
@@ -37,6 +37,9 @@ const LEVELS: [(&str, u8); 8] = [
     ("allow-all", 0),
     ("allowlist", 1),
     ("deny", 2),
+    ("never", 0),
+    ("risky", 1),
+    ("always", 2),
 ];
 
 /// Everything the configuration is made from, already read.
@@ -148,7 +151,9 @@ impl Config {
                 format!("`{key}` is ignored: your own config file sets the allowed hosts; {REMEDY}")
             });
         }
-        let how = if key.starts_with("budget.") { "lower it" } else { "raise it" };
+        let is_limit = matches!(wanted, View::Whole(_) | View::Amount(_))
+            || ["budget.", "sandbox.limits."].iter().any(|section| key.starts_with(section));
+        let how = if is_limit { "lower it" } else { "raise it" };
         self.is_looser(key, value).then(|| {
             format!(
                 "`{key} = {wanted}` is ignored: the repo's ralph.toml may only {how} from {now}; {REMEDY}"

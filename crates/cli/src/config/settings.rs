@@ -137,6 +137,8 @@ settings! {
     LOOP_WORKS_IN: OrPreset<Text> = by_preset("loop.works_in", &SettingKind::Choice(&["place", "worktree"]));
 
     COMPLETION_CLAIMS: Text = row("completion.claims", SettingKind::Choice(&["trust", "confirm"]), Lit::Text("trust"));
+    COMPLETION_APPROVE: Text = guarded("completion.approve", SettingKind::Choice(&["never", "risky", "always"]), Lit::Text("never"), Reach::RaiseOnly);
+    COMPLETION_APPROVE_LINES: Whole = guarded("completion.approve_lines", COUNT, Lit::Whole(500), Reach::RaiseOnly);
     COMPLETION_PLAN_PROMISES: List = row("completion.plan_promises", TEXTS, Lit::List(&["COMPLETE", "Tastes Like Burning."]));
     COMPLETION_BUILD_PROMISES: List = row("completion.build_promises", TEXTS, Lit::List(&["COMPLETE"]));
 

@@ -1,6 +1,6 @@
 //! Refuses settings that do not fit the kind of run, before anything is spent, instead of silently ignoring them.
 
-use ralph_core::run::{Picker, Unit};
+use ralph_core::run::{Approve, Picker, Policy, Unit};
 
 use crate::config::{Config, Key, Preset, key};
 use crate::error::{CliError, Result};
@@ -14,6 +14,14 @@ pub(super) fn refuse(config: &Config, preset: &Preset, unit: Unit, picker: Picke
             "with the preset {name} ralph commits a task once it is done"
         ))
         .hint("commit finished tasks: loop.commit = \"done\""));
+    }
+    let approve = config.get(key::COMPLETION_APPROVE);
+    if approve != "never" && unit == Unit::Iteration {
+        return Err(misfit(config, key::COMPLETION_APPROVE, approve)(format!(
+            "the preset {name} checks iterations and not tasks, so there is no task to approve"
+        ))
+        .hint("check tasks one by one: --preset progress")
+        .hint("or do without: --set completion.approve=never"));
     }
     let Some(ends) = config.get(key::LOOP_ENDS_WHEN) else { return Ok(()) };
     if ends.contains(&"marker") && preset.source == "store" {
@@ -52,6 +60,20 @@ fn works_in(config: &Config, preset: &Preset, picker: Picker) -> Result<()> {
         .hint("or put the tasks below `## Branch:` headings: ralph loop plan")),
         _ => Ok(()),
     }
+}
+
+/// Refuses approval where sessions commit straight to the branch: their work would be there before you see it.
+pub(super) fn approval(config: &Config, policy: &Policy, holds_commits: bool) -> Result<()> {
+    if policy.approve == Approve::Never || holds_commits {
+        return Ok(());
+    }
+    let value = config.get(key::COMPLETION_APPROVE);
+    Err(misfit(config, key::COMPLETION_APPROVE, value)(
+        "without the sandbox level full, sessions commit to your branch before you can approve"
+            .to_owned(),
+    )
+    .hint("give each task a worktree: --set loop.works_in=worktree")
+    .hint("or see what the sandbox is missing: ralph doctor"))
 }
 
 /// An error about this value; the caller adds the reason.

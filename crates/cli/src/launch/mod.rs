@@ -421,8 +421,11 @@ fn assemble(
     }
     let logs = RunLogs::create(&logs_folder, clock::now())
         .map_err(|error| CliError::file(&logs_folder, "written", error))?;
+    let holds_commits = git_sandbox.is_some();
     let which = (policy.integrates, at.lane.is_none());
     let (pool, earlier) = worktrees::pools(&project, &config, which, git_sandbox, context)?;
+    // The commits of sessions are held back in a git directory of their own, or on the branch of a task.
+    misfits::approval(&config, &policy, holds_commits || pool.is_some())?;
     let mut ids = context.ids_of(at.lane.as_ref().map_or(0, |lane| lane.number));
     let bad_id = |error| failed!("ralph could not create an id: {error}");
     let run_id = ids.run().map_err(bad_id)?;

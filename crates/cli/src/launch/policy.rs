@@ -2,7 +2,7 @@
 
 use ralph_core::policy::strategy::{Model, Strategy, TierNames};
 use ralph_core::run::{
-    Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit, Verifier,
+    Approve, Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit, Verifier,
     VerifierModel,
 };
 use ralph_core::task::RetryLimit;
@@ -104,6 +104,12 @@ pub(super) fn policy(
             let model = verifier_model(config, agent, verifier);
             Box::new(Verifier { agent: name, model })
         }),
+        approve: match config.get(key::COMPLETION_APPROVE) {
+            "always" if unit == Unit::Task => Approve::Always,
+            "risky" if unit == Unit::Task => Approve::Risky,
+            _ => Approve::Never,
+        },
+        approve_lines: config.get(key::COMPLETION_APPROVE_LINES),
         strict_exit: config.get(key::LOOP_STRICT_EXIT),
         publish: super::publish::wanted(options, config, preset),
     };

@@ -1,6 +1,7 @@
 //! `ralph build` from the outside: the real binary, real git, and agents that do what they are told.
 
 mod allowances;
+mod approving;
 mod bad_gates;
 mod baseline;
 mod budgets;

@@ -119,6 +119,8 @@ classes! {
     WrongId = "wrong-id", Pending, retry WhereAgentPicks, breaker Same, counts true, attempt, "the signal named another task";
     /// The agent asked the user.
     Question = "question", Waiting, retry No, breaker Same, counts true, attempt, "the agent asked you a question";
+    /// Requested done, judged green, and waits until the user approves it.
+    Approval = "approval", Waiting, retry No, breaker Reset, counts true, attempt, "waiting for your approval";
     /// The agent said FAILURE.
     Failure = "failure", Pending, retry No, breaker Same, counts true, attempt, "the agent said FAILURE";
     /// It died, or ended without a result.
@@ -224,7 +226,7 @@ impl Class {
 
     /// The iteration did what it was for.
     pub const fn is_success(self) -> bool {
-        matches!(self, Self::Done)
+        matches!(self, Self::Done | Self::Approval)
     }
 }
 

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SlotId;
+use super::approval::Risk;
 use super::class::Class;
 use super::control::Control;
 use super::input::Port;
@@ -51,6 +52,9 @@ pub struct LeftTask {
     pub status: Status,
     /// The reason; may be empty.
     pub reason: String,
+    /// Its work passed every check and waits until the user approves it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approval: bool,
 }
 
 /// Why a slot waits.
@@ -225,6 +229,16 @@ pub enum Fact {
         gates: Vec<GateReport>,
         /// All passed.
         green: bool,
+        /// Why the change is risky, where risky work waits for the user.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        risks: Vec<Risk>,
+    },
+    /// The user approved this very tree: what the gates said about it then still counts, and it lands.
+    Approved {
+        slot: SlotId,
+        tree: String,
+        /// What the gates and the verifier said about it.
+        gates: Vec<GateReport>,
     },
     /// The verifier is being started on the tree.
     Verifying {

@@ -1,13 +1,19 @@
 //! What the records of a task say about its next attempt: how often it was returned, how it failed, what it cost, and
 //! whether its last attempt left finished work.
 
+use super::approval::is_approved;
 use super::class::{CLASSES, Class, Row};
-use super::report::{FinishedWork, SIGNAL, SameFailure, TaskBrief, Unsignaled};
+use super::report::{
+    CHANGES, FinishedWork, PROTECTED, SIGNAL, SameFailure, TaskBrief, Unsignaled, WEAKENED,
+};
 use super::verifier::VERIFIER;
 use crate::ids::AttemptId;
-use crate::records::{Attempt, AttemptEnd, Evidence, LogEntry, LogKind, Verdict};
+use crate::records::{Attempt, AttemptEnd, Evidence, GateReport, LogEntry, LogKind, Verdict};
 use crate::task::Task;
 use crate::time::Timestamp;
+
+/// Evidence that no gate gave.
+const REMARKS: [&str; 3] = [CHANGES, PROTECTED, WEAKENED];
 
 impl TaskBrief {
     /// What the loop needs to know of a task that it holds. Attempts, log and evidence are those of the task, in order.
@@ -34,7 +40,7 @@ impl TaskBrief {
             attempt_number: u32::try_from(attempts.len()).unwrap_or(u32::MAX).saturating_add(1),
             spent_micro_usd: cost(reopened),
             failed: same_failure(untouched),
-            finished: attempts.last().and_then(|last| finished(last, evidence)),
+            finished: finished(attempts, log, evidence),
             unsignaled: unsignaled(untouched, evidence),
         }
     }
@@ -50,9 +56,24 @@ impl FinishedWork {
         let tree = &rows.last()?.tree;
         let mut of_tree = rows.iter().filter(|row| row.tree == *tree);
         let verified = of_tree.clone().any(|row| row.judge == VERIFIER);
+        let gates = of_tree.clone().map(|row| GateReport {
+            name: row.judge.clone(),
+            verdict: row.verdict,
+            exit_code: row.exit_code,
+            duration_ms: row.duration_ms,
+            digest: row.digest.clone(),
+            log: None,
+        });
+        let gates: Vec<GateReport> =
+            gates.filter(|gate| !REMARKS.contains(&gate.name.as_str())).collect();
         let passed =
             |verdict| matches!(verdict, Verdict::Pass | Verdict::Ungated | Verdict::Unchanged);
-        of_tree.all(|row| passed(row.verdict)).then(|| Self { tree: tree.clone(), verified })
+        of_tree.all(|row| passed(row.verdict)).then(|| Self {
+            tree: tree.clone(),
+            verified,
+            approved: false,
+            gates,
+        })
     }
 }
 
@@ -62,13 +83,18 @@ pub fn cost(attempts: &[Attempt]) -> u64 {
     ends.filter_map(|end| end.cost_micro_usd).fold(0, u64::saturating_add)
 }
 
-/// The work of the last attempt, if it passed and did not land: the run ended first, or files of the user were in the
-/// way.
-fn finished(last: &Attempt, evidence: &[Evidence]) -> Option<FinishedWork> {
+/// The work of the last attempt, if it passed and did not land: the run ended first, files of the user were in the
+/// way, or it waited until the user approved it.
+fn finished(attempts: &[Attempt], log: &[LogEntry], evidence: &[Evidence]) -> Option<FinishedWork> {
+    let last = attempts.last()?;
     let held_up = |end: &AttemptEnd| end.outcome == Class::Conflict.as_str();
+    let work = || FinishedWork::of(last, evidence);
     match &last.end {
+        Some(_) if is_approved(attempts, log) => {
+            work().map(|work| FinishedWork { approved: true, ..work })
+        }
         Some(end) if !held_up(end) => None,
-        _ => FinishedWork::of(last, evidence),
+        _ => work().map(|work| FinishedWork { gates: vec![], ..work }),
     }
 }
 
@@ -221,7 +247,7 @@ mod tests {
             [(None, true), (Some(Class::Conflict), true), (Some(Class::Red), false)]
         {
             let attempts = attempts(&[class]);
-            assert_eq!(finished(&attempts[0], &pass).is_some(), is_found, "{class:?}");
+            assert_eq!(finished(&attempts, &[], &pass).is_some(), is_found, "{class:?}");
         }
     }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SlotId;
+use super::approval::ChangeSize;
 use super::control::Control;
 use super::fact::LeftTask;
 use super::landing::{Conflict, Landing};
@@ -64,6 +65,8 @@ pub struct Survey {
     pub others_tokens: u64,
     /// The first tasks in scope that failed or wait for the user, from this run or an earlier one.
     pub left: Vec<LeftTask>,
+    /// A task that can be claimed now, whose finished work the user approved: it comes first.
+    pub approved: Option<TaskId>,
 }
 
 /// The result of one task in the task database.
@@ -134,6 +137,13 @@ pub enum Input {
         /// The task, with the attempt that did the work.
         task: Box<TaskBrief>,
     },
+    /// Instead of a session: the user approved the work of the task, and it cannot be restored as it was.
+    WorkMissing {
+        slot: SlotId,
+        task: TaskId,
+        /// Why, in words.
+        why: String,
+    },
     /// The session's process runs.
     SessionStarted {
         slot: SlotId,
@@ -165,6 +175,8 @@ pub enum Input {
         tree_changed_while_judging: bool,
         /// It conflicts with work that has landed. Checked only where the gates passed and a verifier is next.
         conflict: Option<Conflict>,
+        /// What the change is; empty where approval does not depend on it.
+        change: ChangeSize,
     },
     Verified {
         slot: SlotId,
@@ -244,6 +256,7 @@ impl Input {
             | Self::NothingToClaim { slot }
             | Self::Parked { slot }
             | Self::WorkFound { slot, .. }
+            | Self::WorkMissing { slot, .. }
             | Self::SessionStarted { slot, .. }
             | Self::SessionEnded { slot, .. }
             | Self::CandidateMade { slot, .. }
@@ -276,6 +289,7 @@ impl Input {
             Self::NothingToClaim { .. } => "nothing_to_claim",
             Self::Parked { .. } => "parked",
             Self::WorkFound { .. } => "work_found",
+            Self::WorkMissing { .. } => "work_missing",
             Self::SessionStarted { .. } => "session_started",
             Self::SessionEnded { .. } => "session_ended",
             Self::CandidateMade { .. } => "candidate_made",

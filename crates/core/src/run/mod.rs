@@ -11,6 +11,7 @@
 //! changes is data in [`Policy`], what the end of an attempt means is the table [`CLASSES`], and when a run
 //! stops is decided by the two lists in [`exit`].
 
+mod approval;
 pub mod budget;
 mod class;
 mod control;
@@ -37,6 +38,7 @@ mod state;
 mod verifier;
 
 pub use crate::records::GateReport;
+pub use approval::{Approve, ChangeSize, Risk, awaits_approval, is_approved};
 pub use budget::Allowance;
 pub use class::{Becomes, Breaker, CLASSES, Class, Retry, Row};
 pub use control::{Cancel, Control};

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::approval::Approve;
 use super::publish::Publish;
 use super::verifier::Verifier;
 use crate::policy::strategy::{Strategy, TierNames};
@@ -172,12 +173,30 @@ pub struct Policy {
     /// The verifier of work that passed the gates; `None`: without a verifier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<Box<Verifier>>,
+    /// Which work waits for the user before it lands.
+    #[serde(default, skip_serializing_if = "Approve::is_never")]
+    pub approve: Approve,
+    /// The most changed lines that need no approval, where risky work does.
+    #[serde(default = "approve_lines", skip_serializing_if = "is_usual")]
+    pub approve_lines: u64,
     /// The exit code is not 0 when tasks failed or remain.
     #[serde(default)]
     pub strict_exit: bool,
     /// What a complete run does with its branch; `None` is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish: Option<Publish>,
+}
+
+/// The most changed lines that need no approval, unless a setting says otherwise.
+const APPROVE_LINES: u64 = 500;
+
+const fn approve_lines() -> u64 {
+    APPROVE_LINES
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
+const fn is_usual(lines: &u64) -> bool {
+    *lines == APPROVE_LINES
 }
 
 fn settled() -> Vec<EndsWhen> {
@@ -214,6 +233,8 @@ impl Default for Policy {
             asks: false,
             integrates: false,
             verify: None,
+            approve: Approve::Never,
+            approve_lines: APPROVE_LINES,
             strict_exit: false,
             publish: None,
         }

@@ -30,6 +30,8 @@ impl Input {
             }
             Self::Claimed { task, .. } | Self::WorkFound { task, .. } => {
                 secrets.clean(&mut task.title);
+                let gates = task.finished.iter_mut().flat_map(|work| &mut work.gates);
+                gates.for_each(|gate| secrets.clean(&mut gate.digest));
             }
             Self::Peeked { about, .. } => {
                 if let Some(about) = about {
@@ -38,7 +40,9 @@ impl Input {
             }
             Self::SessionEnded { report, .. } => report.clean(secrets),
             Self::HookRefused { gate, .. } => secrets.clean(&mut gate.digest),
-            Self::Judged { gates, conflict, .. } => {
+            Self::WorkMissing { why, .. } => secrets.clean(why),
+            Self::Judged { gates, conflict, change, .. } => {
+                change.weakened.iter_mut().for_each(|sentence| secrets.clean(sentence));
                 let found = conflict.iter_mut().filter_map(|conflict| conflict.report.as_mut());
                 gates.iter_mut().chain(found).for_each(|gate| secrets.clean(&mut gate.digest));
             }

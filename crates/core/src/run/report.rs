@@ -47,9 +47,20 @@ pub struct FinishedWork {
     pub tree: String,
     /// The verifier passed it, too.
     pub verified: bool,
+    /// The user approved it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approved: bool,
+    /// What the gates and the verifier said about it, where the user approved it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateReport>,
 }
 
 impl TaskBrief {
+    /// Its finished work lands without a session, because the user approved it.
+    pub fn has_approved_work(&self) -> bool {
+        self.finished.as_ref().is_some_and(|work| work.approved)
+    }
+
     /// How often in a row it has failed like this, this time counted.
     pub fn times_like(&self, fingerprint: &str) -> u32 {
         let before = self.failed.as_ref().filter(|last| last.fingerprint == fingerprint);

@@ -1,9 +1,10 @@
 //! A slot: one place where sessions run one after the other, and its state.
 
+use super::approval::Risk;
 use super::class::Class;
 use super::fact::Wait;
 use super::landing::{Conflict, Landing};
-use super::report::{About, SessionReport, TaskBrief};
+use super::report::{About, FinishedWork, SessionReport, TaskBrief};
 use super::verifier::VERIFIER;
 use crate::ids::TaskId;
 use crate::records::GateReport;
@@ -98,6 +99,8 @@ pub struct Work {
     pub difference: Difference,
     /// The results of the gates and of the verifier, and whether all passed.
     pub judged: Option<(Vec<GateReport>, bool)>,
+    /// Why the change is risky.
+    pub risks: Vec<Risk>,
     /// Why there is no verdict of the verifier, and the class that the attempt gets for it.
     pub unverified: Option<(Class, String)>,
     /// Limits that the verifier hit in a row.
@@ -312,6 +315,19 @@ impl Slot {
     }
 }
 
+impl EndedSession {
+    /// The finished work of its task, where that stands in for a session.
+    pub(super) fn finished(&self) -> Option<&FinishedWork> {
+        let task = self.iteration.task.as_ref().filter(|_| self.found)?;
+        task.finished.as_ref()
+    }
+
+    /// The user approved the work, and no session has run since.
+    pub(super) fn is_approved(&self) -> bool {
+        self.finished().is_some_and(|work| work.approved)
+    }
+}
+
 impl Work {
     pub(super) fn new(session: EndedSession, tree: String, difference: Difference) -> Self {
         Self {
@@ -319,6 +335,7 @@ impl Work {
             tree,
             difference,
             judged: None,
+            risks: vec![],
             unverified: None,
             verifier_limits: 0,
             landing: None,

@@ -333,8 +333,14 @@ impl RunState {
                 });
             }
             Fact::MarkerFound { marker } => self.marker = Some(marker.clone()),
-            Fact::Judged { slot, gates, green, .. } => {
-                self.at_work(*slot, |work| work.judged(gates, *green));
+            Fact::Judged { slot, gates, green, risks, .. } => {
+                self.at_work(*slot, |work| {
+                    work.judged(gates, *green);
+                    work.risks.clone_from(risks);
+                });
+            }
+            Fact::Approved { slot, gates, .. } => {
+                self.at_work(*slot, |work| work.judged(gates, true));
             }
             Fact::Verifying { slot, .. } => {
                 self.at(*slot, |slot| slot.advance_work(Phase::Verifying));

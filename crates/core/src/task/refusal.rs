@@ -47,6 +47,8 @@ pub enum Refusal {
     DoneParts { id: TaskId, children: Vec<TaskId> },
     #[error("{id} {}; only done and failed tasks can be reopened", state(*status))]
     NotFinished { id: TaskId, status: Status },
+    #[error("{id} {}, and no work of it waits for approval", state(*status))]
+    NoApproval { id: TaskId, status: Status },
     #[error("{id} {}, and no agent has claimed it", state(*status))]
     NotClaimed { id: TaskId, status: Status },
     #[error("{id} is deleted")]

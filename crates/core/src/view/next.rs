@@ -26,8 +26,10 @@ pub fn next(view: &RunView) -> Vec<String> {
     let answers = view.questions.iter().map(|asked| format!("ralph answer {} \"…\"", asked.id));
     let mut commands: Vec<String> = answers.take(MOST).collect();
     commands.extend(view.merges.iter().map(NeedsMerge::command).take(MOST));
-    let left = || view.failed_tasks.iter().chain(&view.held_tasks).take(MOST);
-    let waits = !commands.is_empty() || left().next().is_some();
+    let all = || view.failed_tasks.iter().chain(&view.held_tasks);
+    let left = || all().filter(|task| !task.approval).take(MOST);
+    let approvals = || all().filter(|task| task.approval).take(MOST);
+    let waits = !commands.is_empty() || all().next().is_some();
     let steps = table::steps(end, kind).iter().copied();
     // The tree is for where no task is named.
     let steps = steps.filter(|step| !(waits && *step == NextStep::TaskTree));
@@ -38,6 +40,8 @@ pub fn next(view: &RunView) -> Vec<String> {
             commands.push(again(view));
         }
     }
+    commands.extend(approvals().map(|task| format!("ralph diff {}", task.id)));
+    commands.extend(approvals().map(|task| format!("ralph approve {}", task.id)));
     commands.extend(left().map(|task| format!("ralph task show {}", task.id)));
     commands.extend(left().map(|task| format!("ralph retry {}", task.id)));
     // What the user decided takes effect with the next run.

@@ -48,6 +48,9 @@ pub struct EndedTask {
     pub title: String,
     /// Why it ended this way.
     pub reason: String,
+    /// Its finished work waits for the user's approval.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub approval: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -225,7 +228,7 @@ impl RunView {
                     self.last_error = Some(format!("{task}: {first}"));
                 }
                 self.settled += u64::from(matches!(status, Status::Done | Status::Failed));
-                self.settle(task, title, *status, reason);
+                self.settle(task, title, (*class, *status), reason);
             }
             Fact::QuestionAsked { task, question, text } => {
                 let (id, task, text) = (question.clone(), task.clone(), text.clone());
@@ -376,9 +379,19 @@ impl RunView {
         }
     }
 
-    fn settle(&mut self, task: &TaskId, title: &str, status: Status, reason: &str) {
-        let ended =
-            || EndedTask { id: task.clone(), title: title.to_owned(), reason: reason.to_owned() };
+    fn settle(
+        &mut self,
+        task: &TaskId,
+        title: &str,
+        (class, status): (Class, Status),
+        reason: &str,
+    ) {
+        let ended = || EndedTask {
+            id: task.clone(),
+            title: title.to_owned(),
+            reason: reason.to_owned(),
+            approval: class == Class::Approval,
+        };
         match status {
             Status::Done => self.saved.retain(|saved| saved.task != *task),
             Status::Failed => self.failed_tasks.push(ended()),
@@ -398,6 +411,7 @@ impl RunView {
                 id: task.id.clone(),
                 title: task.title.clone(),
                 reason: task.reason.clone(),
+                approval: task.approval,
             };
             there.map(ended).collect::<Vec<_>>()
         };

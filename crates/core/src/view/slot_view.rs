@@ -169,6 +169,7 @@ impl SlotView {
             Fact::Integrating { .. } => Doing::Integrating,
             Fact::Integrated { landing: Landing::Rebased, .. } => Doing::Judging,
             Fact::Judged { .. }
+            | Fact::Approved { .. }
             | Fact::Integrated { .. }
             | Fact::Verified { .. }
             | Fact::Unverified { .. }
@@ -206,6 +207,7 @@ impl Fact {
             | Self::SessionEnded { slot, .. }
             | Self::CandidateMade { slot, .. }
             | Self::Judged { slot, .. }
+            | Self::Approved { slot, .. }
             | Self::Verifying { slot, .. }
             | Self::Verified { slot, .. }
             | Self::Unverified { slot, .. }

@@ -153,6 +153,20 @@ pub trait Store: Send {
     /// pending ones are blocked again.
     fn reopen(&mut self, ids: &[TaskId], reason: &str, by: &Actor, now: Timestamp) -> Result<()>;
 
+    /// The user lets the finished work of a task land that waits for approval: pending again.
+    fn approve(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
+
+    /// The user rejects the finished work of a task that waits for approval: returned for retry with the reason, or
+    /// failed when `limit` is used up. Parents follow. Returns its new status.
+    fn reject(
+        &mut self,
+        id: &TaskId,
+        reason: &str,
+        limit: RetryLimit,
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<Status>;
+
     /// The task waits for the user, without a question.
     fn hold(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 

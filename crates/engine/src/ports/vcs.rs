@@ -337,6 +337,18 @@ pub trait Workspaces {
         attempt: u32,
     ) -> GitResult<Option<Saved>>;
 
+    /// Whether the candidate has exactly the work that is saved under this attempt, on whatever commit it stands now.
+    /// `false` where a file of the work was committed differently since.
+    fn holds_saved(
+        &self,
+        _base: &RunBase,
+        _candidate: &Candidate,
+        _task: &TaskId,
+        _attempt: u32,
+    ) -> GitResult<bool> {
+        Ok(false)
+    }
+
     /// No unfinished work of these tasks is in the worktree any more, nor any that would come back with them.
     fn close(&self, _tasks: &[TaskId]) -> GitResult<()> {
         Ok(())

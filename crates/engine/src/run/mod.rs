@@ -20,6 +20,7 @@
 //! | `parked_tasks`, `store_file` | tasks that the loop will not retry; whether the open database is still the file |
 
 mod activity;
+mod approving;
 mod checks;
 mod deciding;
 mod dispatcher;

@@ -59,12 +59,17 @@ impl Ports {
         let Some((task, work)) = task.and_then(|task| Some((task, task.finished.as_ref()?))) else {
             return Ok(None);
         };
-        if self.new_candidate(slot)?.tree != work.tree {
-            return Ok(None);
-        }
         let attempts = self.store().attempts(&task.id)?;
         let Some(last) = attempts.last() else { return Ok(None) };
         let number = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
+        let (workspace, candidate) = (slot.workspace(), self.new_candidate(slot)?);
+        // Others may have landed since the user approved it: then it is the same change on another base.
+        let is_same = candidate.tree == work.tree
+            || (work.approved
+                && workspace.vcs.holds_saved(&workspace.base(), &candidate, &task.id, number)?);
+        if !is_same {
+            return Ok(None);
+        }
         Ok(Some(TaskBrief { attempt: last.id.clone(), attempt_number: number, ..task.clone() }))
     }
 

@@ -2,7 +2,7 @@
 //! The outcome names them, so that no run reports an unfinished plan as done.
 
 use ralph_core::records::LogKind;
-use ralph_core::run::{LeftTask, Survey};
+use ralph_core::run::{LeftTask, Survey, awaits_approval};
 use ralph_core::task::{Status, StatusFilter, Task};
 
 use super::ports::{Failed, Ports};
@@ -43,6 +43,7 @@ fn left(store: &mut dyn Store, scope: &Scope) -> Result<Vec<LeftTask>, StoreErro
                 title: task.title.to_string(),
                 status: task.status,
                 reason: reason(store, task)?,
+                approval: awaits_approval(task, &store.attempts(&task.id)?, &store.log(&task.id)?),
             })
         })
         .collect()
@@ -54,7 +55,9 @@ fn reason(store: &mut dyn Store, task: &Task) -> Result<String, StoreError> {
         return Ok(reason.clone());
     }
     let log = store.log(&task.id)?;
-    let reported = log.iter().rev().find(|entry| {
+    // A task that waits without a question has its reason in the note before.
+    let said = log.iter().rev().filter(|entry| !entry.text.is_empty());
+    let reported = said.into_iter().find(|entry| {
         matches!(entry.kind, LogKind::Note | LogKind::Failed | LogKind::Retry | LogKind::Asked)
     });
     Ok(match reported {

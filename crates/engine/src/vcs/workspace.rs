@@ -20,6 +20,7 @@ use super::stamp::{changed_at, last_lived, stamp};
 use super::start::Start;
 use super::traces::SESSIONS;
 use super::trees::CommitParts;
+use super::wip::ref_name;
 use crate::git::entries::{Change, Entry, RepoPath};
 use crate::git::position::operation;
 use crate::git::scratch::Scratch;
@@ -330,6 +331,33 @@ impl Workspaces for GitVcs {
             .map(|saved| Owner { task: task.to_string(), save: Some(saved.commit.clone()) });
         self.write_own_file(RECORD, &record)?;
         Ok(saved)
+    }
+
+    fn holds_saved(
+        &self,
+        base: &RunBase,
+        candidate: &Candidate,
+        task: &TaskId,
+        attempt: u32,
+    ) -> GitResult<bool> {
+        let Some(save) = self.commit_parts(&ref_name(task, attempt))? else { return Ok(false) };
+        let work = self.diff(&self.tree_before(&save)?, &save.tree)?;
+        let (head_tree, tree) = match (self.linked_sandbox(), &base.head) {
+            // Unaccepted commits on a branch of the loop's own are part of the work.
+            (Some(_), Some(accepted)) => (self.tree_of(Some(accepted))?, &candidate.tree),
+            _ => (candidate.head_tree.clone(), &candidate.tree),
+        };
+        let tree = self.own_part(base, &head_tree, tree)?;
+        let entries = work.iter().map(|change| (&change.path, change.to.as_ref()));
+        if self.with_entries(&head_tree, entries)? != tree {
+            return Ok(false);
+        }
+        let missing = self.diff(&head_tree, &save.tree)?;
+        // What is committed there is what the work began from, or already the work.
+        Ok(work.iter().all(|change| {
+            let now = missing.iter().find(|other| other.path == change.path);
+            now.is_none_or(|now| now.from == change.from)
+        }))
     }
 
     fn close(&self, tasks: &[TaskId]) -> GitResult<()> {

@@ -122,6 +122,9 @@ impl<W: Write> PlainReporter<W> {
                 let text = format!("found finished work of attempt {}", task.attempt_number);
                 self.detail(*slot, &text);
             }
+            Fact::Approved { slot, .. } => {
+                self.detail(*slot, "you approved this work, and nothing changed since: it lands");
+            }
             Fact::WorkPutBack { task, paths } => {
                 let files = words::count(u64::from(*paths), "file");
                 let text = format!("Reverted {files}. The work is saved: ralph recover {task}");

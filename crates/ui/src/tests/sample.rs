@@ -200,7 +200,7 @@ impl Tape {
     pub(crate) fn judged(&mut self, slot: SlotId, gates: Vec<GateReport>) -> &mut Self {
         self.later(gates.iter().map(|gate| gate.duration_ms).sum());
         let green = gates.iter().all(|gate| gate.verdict == Verdict::Pass);
-        self.fact(Fact::Judged { slot, tree: "tree1".into(), gates, green })
+        self.fact(Fact::Judged { slot, tree: "tree1".into(), gates, green, risks: Vec::new() })
     }
 
     /// The iteration ends with one task.

@@ -14,6 +14,7 @@ use ralph_engine::store::SqliteStore;
 use ralph_engine::vcs::wip::saved_tasks;
 
 use super::values::Values;
+use crate::approvals::awaiting;
 use crate::arguments::GlobalArgs;
 use crate::config::{self, Config, key};
 use crate::environment::Environment;
@@ -83,6 +84,10 @@ impl Finder {
             Values::Questions => {
                 let open = self.store()?.questions(None, true).ok()?;
                 open.into_iter().map(|asked| (asked.id.to_string(), asked.text)).collect()
+            }
+            Values::Approvals => {
+                let waiting = awaiting(&mut self.store()?).ok()?;
+                waiting.into_iter().map(|task| (task.id.to_string(), task.title.into())).collect()
             }
             Values::SavedWork => self.with(|context| {
                 let tasks = saved_tasks(&context.project().ok()?).ok()?;

@@ -16,6 +16,8 @@ pub(super) enum Values {
     Agents,
     /// Questions without an answer, and their tasks.
     Questions,
+    /// Tasks whose finished work waits for approval.
+    Approvals,
     SavedWork,
     /// Runs with a journal, the newest first.
     Runs,
@@ -92,6 +94,8 @@ const TABLE: &[(&str, &str, Values)] = &[
     ("export", "format", Formats),
     ("recover", "id", SavedWork),
     ("answer", "id", Questions),
+    ("approve", "id", Approvals),
+    ("reject", "id", Approvals),
     ("skip", "id", OpenTasks),
     ("retry", "id", Tasks),
     ("config get", "key", Keys),

@@ -31,7 +31,12 @@ const NOT_RUN: [(&str, &str); 11] = [
 ];
 
 /// Exit codes other than 0 that are right for what is shown.
-const CODES: [(&str, i32, &str); 2] = [
+const CODES: [(&str, i32, &str); 3] = [
+    (
+        "ralph reject t-2kq7m3ab \"Keep the API\"",
+        2,
+        "the line before it in the guide has approved the work: it is one or the other",
+    ),
     (
         "ralph feature create login --answer \"Links are good for ten minutes\"",
         7,
@@ -135,7 +140,13 @@ const NEEDS: &[Needs] = &[
         &[],
         "ralph task add A --id asks; cp $NOTES/question.jsonl $NOTES/work.jsonl; ralph build --once; cp $NOTES/worked.jsonl $NOTES/work.jsonl; rm -f $NOTES/work.jsonl.cursor",
     ),
-    needs("docs/loop.md", 2, &[], "ralph task add A --id parse"),
+    needs(
+        "docs/loop.md",
+        2,
+        &[],
+        "ralph task add A --id t-2kq7m3ab; ralph build --once --set completion.approve=always",
+    ),
+    needs("docs/loop.md", 3, &[], "ralph task add A --id parse"),
     needs(
         "docs/interchange.md",
         0,

@@ -20,6 +20,8 @@ loop.pick | cli/tests/it/effects/loops.rs::who_picks_is_a_setting_and_the_preset
 loop.ends_when | cli/tests/it/looping/shapes.rs::ends_when_decides_whether_ticks_or_the_promise_complete_a_checklist
 loop.works_in | cli/tests/it/looping/shapes.rs::works_in_a_worktree_leaves_your_checkout_to_you_with_one_session_at_a_time
 completion.claims | cli/tests/it/looping/gates.rs::a_done_that_changed_nothing_is_trusted_or_refused, cli/tests/it/plans/checklist.rs::s3_19_where_claims_are_confirmed_the_promise_needs_the_plan
+completion.approve | cli/tests/it/looping/approving.rs::a_large_change_waits_and_a_small_one_lands
+completion.approve_lines | cli/tests/it/looping/approving.rs::a_large_change_waits_and_a_small_one_lands
 completion.plan_promises | cli/tests/it/effects/loops.rs::the_words_that_end_a_plan_and_a_build_are_settings
 completion.build_promises | cli/tests/it/effects/loops.rs::the_words_that_end_a_plan_and_a_build_are_settings
 agent.name | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown > plan

@@ -83,6 +83,11 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
         {
             draft.work_found(at, task);
         }
+        (Input::WorkMissing { task, why, .. }, Some(Phase::Running(iteration)))
+            if iteration.task.as_ref().is_some_and(|held| held.id == *task) =>
+        {
+            draft.work_missing(at, why);
+        }
         (Input::SessionStarted { log, .. }, Some(Phase::Running(_) | Phase::Verifying(_))) => {
             draft.session_started(at, log);
         }
@@ -101,9 +106,12 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
             draft.fact(Fact::GateStarted { slot: at, gate: gate.clone() });
         }
         (
-            Input::Judged { tree, gates, tree_changed_while_judging, conflict, .. },
+            Input::Judged { tree, gates, tree_changed_while_judging, conflict, change, .. },
             Some(Phase::Judging(_)),
-        ) => draft.judged(at, tree, gates, *tree_changed_while_judging, conflict.as_ref()),
+        ) => {
+            let unstable = *tree_changed_while_judging;
+            draft.judged(at, tree, (gates, unstable), conflict.as_ref(), change);
+        }
         (Input::Verified { report, .. }, Some(Phase::Verifying(_))) => draft.verified(at, report),
 
         // From accepted work to a recorded result.
@@ -145,6 +153,7 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
             | Input::NothingToClaim { .. }
             | Input::Parked { .. }
             | Input::WorkFound { .. }
+            | Input::WorkMissing { .. }
             | Input::SessionStarted { .. }
             | Input::SessionEnded { .. }
             | Input::CandidateMade { .. }

@@ -5,6 +5,7 @@ use crate::agent::EndClass;
 use crate::ids::TaskId;
 use crate::records::{GateReport, Verdict};
 use crate::run::SlotId;
+use crate::run::approval::{Approve, ChangeSize, Risk};
 use crate::run::control::Cancel;
 use crate::run::effect::{Effect, Stopping};
 use crate::run::fact::Fact;
@@ -25,6 +26,22 @@ impl Draft {
         }
         self.fact(Fact::WorkFound { slot, task: task.clone() });
         self.make_candidate(slot);
+    }
+
+    /// The approved work is not there any more, or not as the user saw it. Without a session nothing can land, and the
+    /// user did not ask for one: the task waits for the user again.
+    pub(super) fn work_missing(&mut self, slot: SlotId, why: &str) {
+        let Some(task) = self.slot(slot).and_then(Slot::task).cloned() else { return };
+        self.fact(Fact::Claiming { slot });
+        if self.starts_nothing_new() {
+            self.effect(Effect::Release { slot, task: task.id });
+            self.leave(slot);
+            return;
+        }
+        let reason = format!("the approved work could not be restored: {why}");
+        let text = format!("{} is waiting for you: {reason}", task.id);
+        self.notice(Notice::Other { text });
+        self.effect(Effect::Park { slot, task: Box::new(task), reason });
     }
 
     pub(super) fn session_started(&mut self, slot: SlotId, log: &str) {
@@ -76,7 +93,12 @@ impl Draft {
         let wanted = self.slot(slot).filter(|slot| slot.is_wanted()).and_then(Slot::work);
         let judge = self.state.cancel < Some(Cancel::Now)
             && wanted.is_some_and(|work| work.wants_judging(policy));
-        if judge {
+        let approved = wanted.and_then(|work| work.session.finished()).cloned();
+        let approved = approved.filter(|work| work.approved && work.tree == tree);
+        if let (true, Some(work)) = (judge, approved) {
+            self.fact(Fact::Approved { slot, tree: work.tree, gates: work.gates });
+            self.conclude(slot);
+        } else if judge {
             self.judge(slot);
         } else {
             self.settle(slot);
@@ -94,13 +116,19 @@ impl Draft {
         &mut self,
         slot: SlotId,
         tree: &str,
-        gates: &[GateReport],
-        tree_changed_while_judging: bool,
+        (gates, tree_changed_while_judging): (&[GateReport], bool),
         conflict: Option<&Conflict>,
+        change: &ChangeSize,
     ) {
         let green =
             !tree_changed_while_judging && gates.iter().all(|gate| gate.verdict == Verdict::Pass);
-        self.fact(Fact::Judged { slot, tree: tree.to_owned(), gates: gates.to_vec(), green });
+        let policy = &self.state.policy;
+        let risks = match policy.approve {
+            Approve::Never => vec![],
+            Approve::Risky | Approve::Always => Risk::of(change, policy.approve_lines),
+        };
+        let (tree_id, reports) = (tree.to_owned(), gates.to_vec());
+        self.fact(Fact::Judged { slot, tree: tree_id, gates: reports, green, risks });
         if green && self.wants_verifying(slot) {
             match conflict.filter(|_| self.state.policy.integrates) {
                 Some(conflict) => self.conflicts_already(slot, tree, conflict),

@@ -271,7 +271,7 @@ fn class_of_task(
     let outcome = report.requested_for(&task.id);
     let class = match &outcome {
         Some(RequestedOutcome::Done { .. }) => {
-            let (class, detail) = judged(policy, work);
+            let (class, detail) = judged(policy, work, task);
             return (class, detail, outcome);
         }
         Some(RequestedOutcome::Fail { reason, for_good: true }) => {
@@ -296,7 +296,7 @@ fn class_of_task(
         return (Class::TaskRetry, reason.clone(), None);
     }
     if work.is_unclaimed(policy) {
-        let (class, detail) = judged(policy, work);
+        let (class, detail) = judged(policy, work, task);
         return (class, detail, None);
     }
     if !report.strangers().is_empty() {
@@ -311,7 +311,7 @@ fn class_of_task(
 }
 
 /// The class of a request for done, by the results of the gates.
-fn judged(policy: &Policy, work: &Work) -> (Class, String) {
+fn judged(policy: &Policy, work: &Work, task: &TaskBrief) -> (Class, String) {
     let Some((gates, green)) = &work.judged else {
         return (Class::Cancelled, "not checked".to_owned());
     };
@@ -327,6 +327,12 @@ fn judged(policy: &Policy, work: &Work) -> (Class, String) {
     }
     if let Some(unverified) = &work.unverified {
         return unverified.clone();
+    }
+    // Work that changes nothing has nothing to land.
+    let lands = work.difference == Difference::Work && !policy.by_iteration();
+    let approval = work.needs_approval(policy.approve, &task.id).filter(|_| lands);
+    if let Some(waits) = approval {
+        return (Class::Approval, waits);
     }
     if work.difference == Difference::Work || !gates.is_empty() || policy.claims == Claims::Trust {
         return (Class::Done, String::new());
@@ -427,6 +433,8 @@ fn gives_up(policy: &Policy, ending: &Ending) -> bool {
         Some(TaskAction::Fail { for_good, .. }) => {
             after_failure(ending.task.retry_count, policy.retries, *for_good) == Status::Failed
         }
+        // The user has not decided yet, and the next session may be about the same files.
+        Some(TaskAction::Hold { .. }) if ending.class == Class::Approval => false,
         Some(TaskAction::Hold { .. }) => {
             ending.class != Class::Skipped || !ending.detail.is_empty()
         }

@@ -77,8 +77,14 @@ impl Draft {
             Picker::Loop if survey.claimable == 0 => self.free(slot),
             Picker::Loop => {
                 self.fact(Fact::Claiming { slot });
-                let only = self.slot(slot).and_then(Slot::only_task);
+                let own = self.slot(slot).and_then(Slot::only_task);
+                let only = own.or_else(|| survey.approved.clone());
                 self.effect(Effect::Claim { slot, only });
+            }
+            // Nothing is left to pick: approved work lands without a session.
+            Picker::Agent if survey.approved.is_some() => {
+                self.fact(Fact::Claiming { slot });
+                self.effect(Effect::Claim { slot, only: survey.approved.clone() });
             }
             Picker::Agent if survey.claimable == 0 => {
                 self.free(slot);
@@ -109,7 +115,8 @@ impl Draft {
             return;
         }
         // Its earlier attempts used up its budget: the user decides, and the slot looks for another one.
-        if let Some(reason) = self.state.policy.budget.holds_task(task.spent_micro_usd) {
+        let spent = self.state.policy.budget.holds_task(task.spent_micro_usd);
+        if let Some(reason) = spent.filter(|_| !task.has_approved_work()) {
             let text = format!("{} is waiting for you: {reason}", task.id);
             self.notice(Notice::Other { text });
             self.effect(Effect::Park { slot, task: Box::new(task.clone()), reason });

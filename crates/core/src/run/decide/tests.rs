@@ -1,5 +1,6 @@
 //! The loop by tables: a world that always answers, and what the loop makes of the reports it gets.
 
+mod approving;
 mod budgets;
 mod cancelling;
 mod ends;
@@ -17,9 +18,9 @@ use crate::ids::{AgentId, AttemptId, QuestionId, TaskId};
 use crate::policy::strategy::{Strategy, TierNames};
 use crate::records::Verdict;
 use crate::run::{
-    Budget, Claims, Class, Conflict, GateReport, Landing, Outcome, Picker, Policy, Review,
-    ReviewEnd, SameFailure, SessionReport, Settled, Settlement, Survey, TaskAction, TaskBrief,
-    TaskResult, Unsignaled, VerifierReport,
+    Budget, ChangeSize, Claims, Class, Conflict, GateReport, Landing, Outcome, Picker, Policy,
+    Review, ReviewEnd, SameFailure, SessionReport, Settled, Settlement, Survey, TaskAction,
+    TaskBrief, TaskResult, Unsignaled, VerifierReport,
 };
 use crate::task::{Counts, RetryLimit, Status, after_failure};
 
@@ -128,6 +129,8 @@ struct World {
     landings: Vec<Landing>,
     /// The files in which green work conflicts with what has landed.
     conflict: Vec<String>,
+    /// What the work changes.
+    change: ChangeSize,
     /// The slots whose turn it was.
     landed_by: Vec<SlotId>,
 }
@@ -157,6 +160,7 @@ impl World {
             day: 0,
             landings: vec![],
             conflict: vec![],
+            change: ChangeSize::default(),
             landed_by: vec![],
         }
     }
@@ -335,6 +339,7 @@ impl World {
                     gates: self.gates(),
                     tree_changed_while_judging: false,
                     conflict,
+                    change: self.change.clone(),
                 }
             }
             Effect::Verify { slot, model, .. } => {

@@ -64,7 +64,9 @@ impl Work {
     fn is_silent(&self, policy: &Policy, class: Class) -> bool {
         match class {
             Class::NoSignal | Class::WrongId => true,
-            Class::Done | Class::Red | Class::Conflict => self.is_unclaimed(policy),
+            Class::Done | Class::Approval | Class::Red | Class::Conflict => {
+                self.is_unclaimed(policy)
+            }
             _ => false,
         }
     }

@@ -5,6 +5,9 @@ use crate::amounts::first_of;
 use crate::run::outcome::StopReason;
 use crate::run::policy::Picker;
 
+/// How many tasks are named.
+const MOST: usize = 5;
+
 pub(super) fn blocked(view: View<'_>) -> Option<StopReason> {
     let survey = view.survey?;
     let policy = &view.state.policy;
@@ -24,7 +27,12 @@ pub(super) fn blocked(view: View<'_>) -> Option<StopReason> {
             parts.push(format!("{n} {text}"));
         }
     };
-    part(counts.waiting, &waiting_words(&survey.needs_you));
+    let approvals = survey.left.iter().filter(|task| task.approval);
+    let approvals: Vec<String> =
+        approvals.map(|task| format!("{} (ralph approve {})", task.id, task.id)).collect();
+    let approved = approvals.len() as u64;
+    part(approved, &format!("waiting for your approval: {}", first_of(&approvals, MOST)));
+    part(counts.waiting.saturating_sub(approved), &waiting_words(&survey.needs_you));
     part(survey.foreign, "claimed by other agents");
     part(counts.blocked, "blocked by unfinished or failed tasks");
     let merges = survey.needs_merge.len() as u64;
@@ -42,7 +50,6 @@ pub(super) fn blocked(view: View<'_>) -> Option<StopReason> {
 
 /// The names of the tasks that wait for the user, or the commands to type where they are not known.
 pub(super) fn waiting_words(names: &[String]) -> String {
-    const MOST: usize = 5;
     if names.is_empty() {
         return "waiting for you (ralph answer, ralph retry ID)".to_owned();
     }

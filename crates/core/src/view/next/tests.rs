@@ -193,7 +193,8 @@ fn a_failed_task_is_looked_at_retried_and_built_whatever_ended_the_run() {
     let wanted = ["ralph task show pay", "ralph retry pay", "ralph build"];
     let mut view = ended(StopReason::Complete, Counts { failed: 1, ..DONE });
     let pay = TaskId::new("pay").unwrap();
-    view.failed_tasks = vec![EndedTask { id: pay, title: text("Pay"), reason: text("red") }];
+    view.failed_tasks =
+        vec![EndedTask { id: pay, title: text("Pay"), reason: text("red"), approval: false }];
     assert_eq!(next(&view), wanted);
     let left = Counts { failed: 1, ..OPEN };
     let tasks = view.failed_tasks.clone();

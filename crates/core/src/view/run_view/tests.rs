@@ -132,7 +132,7 @@ fn a_slot_is_followed_from_the_claim_to_the_outcome() {
             files: vec![],
             file_count: 1,
         },
-        Fact::Judged { slot: 1, tree: tree(), gates: vec![], green: true },
+        Fact::Judged { slot: 1, tree: tree(), gates: vec![], green: true, risks: vec![] },
         Fact::Settling { slot: 1, class: Class::Done },
     ] {
         run.fact(fact);

@@ -186,8 +186,16 @@ impl Ports {
         tree_changed_while_judging: bool,
     ) -> Input {
         let tree = candidate.tree.clone();
+        let change = self.change_size(slot, &candidate);
         slot.candidate = Some(candidate);
-        Input::Judged { slot: slot.id, tree, gates, tree_changed_while_judging, conflict: None }
+        Input::Judged {
+            slot: slot.id,
+            tree,
+            gates,
+            tree_changed_while_judging,
+            conflict: None,
+            change,
+        }
     }
 
     /// Runs the gates on a candidate, in a checkout of it or in the worktree.

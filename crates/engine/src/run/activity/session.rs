@@ -82,6 +82,13 @@ impl Ports {
             self.open_workspace(&mut slot, job.task.as_ref())?;
             self.found_work(&slot, job.task.as_ref())
         });
+        let approved = job.task.as_ref().filter(|task| task.has_approved_work());
+        if let (Ok(None), Some(task)) = (&moved, approved) {
+            let why = self.why_missing(&slot, task);
+            let missing = Input::WorkMissing { slot: slot.id, task: task.id.clone(), why };
+            self.leave(&mut slot, false);
+            return self.step_with(slot, Ok(missing));
+        }
         let moved = match moved {
             Ok(Some(task)) => {
                 slot.task = Some(task.clone());

@@ -99,7 +99,9 @@ impl Ports {
                 commit.or(subject.zip(workspace.vcs.head()?).map(|(subject, id)| (id, subject)));
         }
         let own = self.setup.work.pool.is_some();
-        if own && (settlement.start_over || settlement.put_back) {
+        // Also what the agent committed in its own worktree: the user is going to look at all of it.
+        let whole = settlement.class == Class::Approval;
+        if own && (settlement.start_over || settlement.put_back || whole) {
             saved = self.start_over(slot, settlement)?;
         } else if let Some((task, attempt)) = &settlement.save {
             let made = workspace.vcs.save(&workspace.base(), &candidate, task, *attempt)?;
@@ -216,8 +218,10 @@ impl Ports {
                 let row = evidence(&ending.task, candidate, (SIGNAL, verdict), &signal, self.now());
                 self.add_evidence(&ending.task.id, vec![row])?;
             }
-            if matches!(ending.class, Class::Done | Class::Red | Class::Conflict | Class::Unchanged)
-            {
+            if matches!(
+                ending.class,
+                Class::Done | Class::Approval | Class::Red | Class::Conflict | Class::Unchanged
+            ) {
                 let unchanged = settlement.unchanged || ending.class == Class::Unchanged;
                 let gates = &settlement.gates;
                 self.write_evidence_of(slot, &ending.task, gates, candidate, unchanged)?;

@@ -39,6 +39,15 @@ impl PlanSource for DatabasePlan {
             needs_merge = ports.without_merges(store.as_mut(), &mut peek.claimable)?;
         }
         let counts = store.counts(&ports.setup.work.scope)?;
+        let mut approved = ports.approved_tasks(store.as_mut(), &ports.setup.work.scope)?;
+        approved.retain(|task| needs_merge.iter().all(|waits| waits.task != task.id));
+        let approved = match apart {
+            true => non_overlapping(&touching, slot.id, store.as_mut(), &approved)?
+                .into_iter()
+                .map(|(id, _)| id)
+                .next(),
+            false => approved.into_iter().map(|task| task.id).next(),
+        };
         let leases = ports.foreign_leases(&peek.claimed);
         slot.waits_for_merge = !needs_merge.is_empty();
         Ok(Survey {
@@ -49,6 +58,7 @@ impl PlanSource for DatabasePlan {
                 false => u32::try_from(peek.claimable.len()).unwrap_or(u32::MAX),
             },
             needs_merge,
+            approved,
             foreign: leases.len() as u64,
             next_expiry: leases.into_iter().min(),
             absent: counts.total() == 0 && ports.setup.policy.picker == Picker::Loop,
@@ -150,6 +160,10 @@ fn claim_apart(ports: &Ports, slot: &mut SlotState, only: Option<&TaskId>) -> An
     let ready = {
         let mut store = ports.store();
         let mut peek = store.peek(&ports.setup.work.scope, LOOKED_AT, ports.now())?;
+        if let Some(only) = only {
+            // It may be behind those that the look shows.
+            peek.claimable = vec![store.get(only)?];
+        }
         ports.without_merges(store.as_mut(), &mut peek.claimable)?;
         non_overlapping(&touching, slot.id, store.as_mut(), &peek.claimable)?
     };

@@ -117,6 +117,10 @@ impl PlanSource for FilePlan {
         let mut store = ports.store();
         let mut counts = store.counts(&scope)?;
         let peek = store.peek(&scope, 1, ports.now())?;
+        let ready: Vec<TaskId> =
+            synced.iter().flat_map(SyncedPlan::open).map(|(_, task)| task.id.clone()).collect();
+        let approved = ports.approved_tasks(store.as_mut(), &scope)?;
+        let approved = approved.into_iter().map(|task| task.id).find(|id| ready.contains(id));
         drop(store);
         let leases = ports.foreign_leases(&peek.claimed);
         let open = synced.as_ref().map_or(0, |synced| synced.open().count());
@@ -128,6 +132,7 @@ impl PlanSource for FilePlan {
         Ok(Survey {
             counts,
             needs_you: waiting,
+            approved,
             claimable: match ports.setup.policy.by_iteration() {
                 // Tasks wait for the user, and nothing else is left to do.
                 true if is_none_left => 0,

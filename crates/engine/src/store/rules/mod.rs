@@ -1,6 +1,7 @@
 //! The rules over any table: they make a table a [`Store`]. Each change is one transaction that first reads, then
 //! asks `ralph_core::task`, then writes.
 
+mod approvals;
 mod claims;
 mod editing;
 mod records;
@@ -176,6 +177,8 @@ impl<T: Table> Store for RuleStore<T> {
         Power fail(id: &TaskId, reason: &str, final_: bool, limit: RetryLimit) -> Status;
         Power reset(id: &TaskId) -> ();
         Power reopen(ids: &[TaskId], reason: &str) -> ();
+        Power approve(id: &TaskId) -> ();
+        Power reject(id: &TaskId, reason: &str, limit: RetryLimit) -> Status;
         Power hold(id: &TaskId) -> ();
         Process note(id: &TaskId, text: &str) -> ();
         Power ask(question: QuestionId, id: &TaskId, text: &str) -> ();

@@ -39,6 +39,7 @@ fn ended(reason: StopReason, left: Counts) -> RunView {
     if left.failed > 0 {
         tape.fact(Fact::TasksLeft {
             tasks: vec![LeftTask {
+                approval: false,
                 id: id("t-q3nd5yhc"),
                 title: "Send a mail to reset the password".into(),
                 status: Status::Failed,
