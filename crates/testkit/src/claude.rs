@@ -21,7 +21,7 @@ pub fn claude() -> Option<PathBuf> {
         return None;
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let output = Command::new(root.join("tools/install-agents")).output().unwrap();
+    let output = Command::new(root.join("tools/install-agents")).arg("claude").output().unwrap();
     assert!(
         output.status.success(),
         "Claude Code is not installed: run ./check once, it installs what is missing\n{}",
