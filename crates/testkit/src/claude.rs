@@ -1,11 +1,12 @@
 //! The real Claude Code from npm, in a hermetic home, with a scripted model behind it.
 
 use std::ops::{Deref, DerefMut};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
+use crate::agents::{install, settle};
 use crate::model_server::{ModelServer, Request, Script};
 use crate::{Ran, TestEnv, skip};
 
@@ -20,14 +21,12 @@ pub fn claude() -> Option<PathBuf> {
         skip("Claude Code: its tests need Linux");
         return None;
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let output = Command::new(root.join("tools/install-agents")).arg("claude").output().unwrap();
-    assert!(
-        output.status.success(),
-        "Claude Code is not installed: run ./check once, it installs what is missing\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Some(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim_end()))
+    let executable = install("claude").unwrap_or_else(|error| {
+        panic!(
+            "Claude Code is not installed: run ./check once, it installs what is missing\n{error}"
+        )
+    });
+    Some(executable)
 }
 
 /// A [`TestEnv`] whose `claude` is the real one and whose model is a script.
@@ -60,20 +59,12 @@ impl ClaudeEnv {
         let executable = claude()?;
         let mut env = TestEnv::new(binary);
         let server = ModelServer::start(script);
-        let bin = env.folder().join("bin");
-        std::fs::create_dir(&bin).unwrap();
-        let claude = bin.join("claude");
+        let claude = settle(&mut env).join("claude");
         std::os::unix::fs::symlink(executable, &claude).unwrap();
-        let path = std::env::var("PATH").unwrap_or_default();
-        env.set("PATH", &format!("{}:{path}", bin.display()));
         // Its sockets and the output of its tasks go with the folder of the test.
-        let temporary = env.folder().join("tmp");
-        std::fs::create_dir(&temporary).unwrap();
-        env.set("TMPDIR", temporary.to_str().unwrap());
-        env.set("CLAUDE_CODE_TMPDIR", temporary.to_str().unwrap());
+        let temporary = env.folder().join("tmp").display().to_string();
+        env.set("CLAUDE_CODE_TMPDIR", &temporary);
         env.set("ANTHROPIC_API_KEY", "sk-fake").set("ANTHROPIC_BASE_URL", &server.url());
-        // Each run makes new ids: a test may have several, and they share a store.
-        env.set("RALPH_TEST_SEED", "");
         for quiet in [
             "DISABLE_TELEMETRY",
             "DISABLE_AUTOUPDATER",
@@ -82,11 +73,6 @@ impl ClaudeEnv {
         ] {
             env.set(quiet, "1");
         }
-        env.git(&["config", "--global", "user.name", "Tester"]);
-        env.git(&["config", "--global", "user.email", "tester@example.com"]);
-        env.write("README.md", "# A project\n");
-        env.git(&["add", "."]);
-        env.git(&["commit", "--quiet", "--message", "start"]);
         Some(Self { env, server, claude })
     }
 

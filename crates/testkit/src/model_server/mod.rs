@@ -1,16 +1,18 @@
-//! A model that does what a script says: a server on 127.0.0.1 that speaks the Anthropic Messages
-//! API as Claude Code uses it.
+//! A model that does what a script says: a server on 127.0.0.1 that speaks the APIs of Anthropic,
+//! OpenAI and Gemini as Claude Code, Codex, opencode and Gemini CLI use them. One script plays for all.
 //!
 //! A request that carries tools is a turn and takes the next step of the [`Script`]; one without
 //! (titles and the like) and one for a summary get a fixed answer. Everything that came in is kept for the test to read.
 
 pub(crate) mod http;
+mod protocol;
 mod request;
 mod script;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_protocols;
 mod turn;
-mod wire;
 
 use std::collections::HashMap;
 use std::io::{self, BufReader};
@@ -28,9 +30,9 @@ pub use self::script::Script;
 pub use self::turn::{Stop, Turn, Usage};
 
 use self::http::Answer;
+use self::protocol::{Label, Protocol};
 use self::script::Player;
 use self::turn::{Act, Ending, HttpError, Message};
-use self::wire::Label;
 
 /// A running server. Ends with its value, and ends every connection with it.
 #[derive(Debug)]
@@ -70,7 +72,7 @@ impl ModelServer {
         Self { address, shared, listener: Some(listener) }
     }
 
-    /// What `ANTHROPIC_BASE_URL` must be.
+    /// Where it listens: the value of `ANTHROPIC_BASE_URL` or `GOOGLE_GEMINI_BASE_URL`. OpenAI's APIs are below `/v1`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -178,11 +180,13 @@ impl Shared {
     }
 
     fn reaction(&self, request: &Request) -> Reaction {
-        if request.method != "POST" || !request.path.starts_with("/v1/messages") {
+        if request.method != "POST" || request.protocol().is_none() {
             Reaction::Turn(Turn::error(404).saying("the model server has no such page"))
-        } else if request.path.contains("count_tokens") {
-            let tokens = request.body["messages"].to_string().len() / 4;
-            Reaction::Json(json!({ "input_tokens": tokens }))
+        } else if request.is_count() {
+            let messages = [&request.body["messages"], &request.body["contents"]];
+            let tokens = messages.map(|list| list.to_string().len()).into_iter().max();
+            let tokens = tokens.unwrap_or_default() / 4;
+            Reaction::Json(json!({ "input_tokens": tokens, "totalTokens": tokens }))
         } else if request.is_turn() {
             Reaction::Turn(lock(&self.player).next(request))
         } else if request.is_compaction() {
@@ -198,17 +202,20 @@ impl Shared {
             Reaction::Turn(turn) => turn,
         };
         to.wait(Some(turn.delay))?;
+        // A page that does not exist fails as Anthropic's do.
+        let protocol = request.protocol().unwrap_or_else(protocol::default);
         match turn.act {
             Act::Reset => to.cut(),
             Act::Silent => to.wait(None),
-            Act::Fail(error) => fail(&error, to),
+            Act::Fail(error) => to.json(error.status, &error.headers, &protocol.failure(&error)),
             Act::Say(message, ending) => {
                 let number = self.messages.fetch_add(1, Ordering::Relaxed);
                 let label = Label { number, model: request.model() };
+                let message = protocol::resolve(protocol, request, message);
                 if request.wants_stream() {
-                    stream(&label, &message, &ending, turn.pace, to)
+                    stream(protocol, &label, &message, &ending, turn.pace, to)
                 } else {
-                    say(&label, &message, &ending, to)
+                    say(protocol, &label, &message, &ending, to)
                 }
             }
         }
@@ -220,39 +227,36 @@ enum Reaction {
     Json(Value),
 }
 
-fn fail(error: &HttpError, to: &mut Answer<'_>) -> io::Result<()> {
-    to.json(error.status, &error.headers, &wire::failure(error))
-}
-
 /// A message in events.
 fn stream(
+    protocol: &dyn Protocol,
     label: &Label<'_>,
     message: &Message,
     ending: &Ending,
     pace: Duration,
     to: &mut Answer<'_>,
 ) -> io::Result<()> {
-    let (mut events, end) = wire::events(label, message);
-    if !matches!(ending, Ending::Whole) && !message.blocks.is_empty() {
+    let mut stream = protocol.stream(label, message);
+    if !matches!(ending, Ending::Whole) {
         // The last block stays open.
-        events.pop();
+        stream.frames.truncate(stream.frames.len().saturating_sub(stream.closing));
     }
     to.stream()?;
-    for event in &events {
-        to.chunk(&wire::sse(event))?;
+    for frame in &stream.frames {
+        to.chunk(frame)?;
         to.wait(Some(pace))?;
     }
     match ending {
         Ending::Whole => {
-            for event in &end {
-                to.chunk(&wire::sse(event))?;
+            for frame in &stream.end {
+                to.chunk(frame)?;
             }
             to.chunk("")
         }
         Ending::Cut => to.cut(),
         Ending::Hang => to.wait(None),
         Ending::Error(kind) => {
-            to.chunk(&wire::sse(&wire::error_event(kind)))?;
+            to.chunk(&protocol.error_event(kind))?;
             to.chunk("")
         }
     }
@@ -260,12 +264,13 @@ fn stream(
 
 /// A message in one piece.
 fn say(
+    protocol: &dyn Protocol,
     label: &Label<'_>,
     message: &Message,
     ending: &Ending,
     to: &mut Answer<'_>,
 ) -> io::Result<()> {
-    let whole = wire::whole(label, message);
+    let whole = protocol.whole(label, message);
     match ending {
         Ending::Whole => to.json(200, &[], &whole),
         Ending::Cut => {
@@ -276,7 +281,15 @@ fn say(
             to.half(&whole)?;
             to.wait(None)
         }
-        Ending::Error(kind) => to.json(529, &[], &wire::error_event(kind)),
+        Ending::Error(kind) => {
+            let error = HttpError {
+                status: 529,
+                kind: kind.clone(),
+                message: "told by the script".to_owned(),
+                headers: vec![],
+            };
+            to.json(error.status, &error.headers, &protocol.failure(&error))
+        }
     }
 }
 

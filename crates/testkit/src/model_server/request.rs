@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::protocol::{self, Protocol, Said};
+
 /// A request that the server has read.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -27,26 +29,23 @@ impl Request {
 
     /// The session that it belongs to, in the agent's own words; empty when it does not say.
     pub fn session(&self) -> String {
-        if let Some(id) = self.header("x-claude-code-session-id") {
-            return id.to_owned();
-        }
-        let user = self.body["metadata"]["user_id"].as_str().unwrap_or_default();
-        let reported: Value = serde_json::from_str(user).unwrap_or_default();
-        reported["session_id"].as_str().unwrap_or(user).to_owned()
+        self.protocol().map_or_else(String::new, |protocol| protocol.session(self))
     }
 
     /// Whether it is a turn of the agent, and not a title, a count or a summary beside it.
     pub fn is_turn(&self) -> bool {
-        self.path.starts_with("/v1/messages")
-            && !self.path.contains("count_tokens")
-            && self.body["tools"].as_array().is_some_and(|tools| !tools.is_empty())
-            && !self.is_compaction()
+        !self.is_count() && !self.tools().is_empty() && !self.is_compaction()
+    }
+
+    /// Whether the agent only wants to know how many tokens this would be.
+    pub(super) fn is_count(&self) -> bool {
+        self.path.contains("count_tokens") || self.path.contains(":countTokens")
     }
 
     /// Whether the agent wants what was said so far in short, because it has become too long. Claude
     /// Code sends its tools with that, too.
     pub fn is_compaction(&self) -> bool {
-        let last = self.messages_of("user").last().map(|message| texts(&message["content"]));
+        let last = self.said().into_iter().filter_map(user).next_back();
         last.is_some_and(|text| {
             text.contains("Your task is to create a detailed summary of the conversation so far")
         })
@@ -54,49 +53,48 @@ impl Request {
 
     /// Whether the answer is to be a stream.
     pub fn wants_stream(&self) -> bool {
-        self.body["stream"].as_bool().unwrap_or(false)
+        self.protocol().is_some_and(|protocol| protocol.wants_stream(self))
     }
 
     /// The model that was asked.
     pub fn model(&self) -> &str {
-        self.body["model"].as_str().unwrap_or_default()
+        self.protocol().map_or("", |protocol| protocol.model(self))
     }
 
     /// The names of the tools that the model may use.
     pub fn tools(&self) -> Vec<&str> {
-        let tools = self.body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
-        tools.iter().filter_map(|tool| tool["name"].as_str()).collect()
+        self.protocol().map_or_else(Vec::new, |protocol| protocol.tools(self))
     }
 
     /// The system prompt, and what the agent adds to it among the messages.
     pub fn system_text(&self) -> String {
-        let added = self.messages_of("system").map(|message| texts(&message["content"]));
-        std::iter::once(texts(&self.body["system"])).chain(added).collect::<Vec<_>>().join("\n")
+        let system = |said| match said {
+            Said::System(text) => Some(text),
+            Said::User(_) | Said::Result(..) => None,
+        };
+        self.said().into_iter().filter_map(system).collect::<Vec<_>>().join("\n")
     }
 
     /// All that the user side has said in texts: the prompt and what the agent adds to it.
     pub fn user_text(&self) -> String {
-        self.messages_of("user")
-            .map(|message| texts(&message["content"]))
-            .collect::<Vec<_>>()
-            .join("\n")
+        self.said().into_iter().filter_map(user).collect::<Vec<_>>().join("\n")
     }
 
-    /// The results of tools so far, each with whether it is an error.
+    /// The results of tools so far, each with whether it is an error. Only Claude Code marks errors.
     pub fn tool_results(&self) -> Vec<(String, bool)> {
-        self.messages_of("user")
-            .filter_map(|message| message["content"].as_array())
-            .flatten()
-            .filter(|block| block["type"] == "tool_result")
-            .map(|block| {
-                (texts(&block["content"]), block["is_error"].as_bool().unwrap_or_default())
-            })
-            .collect()
+        let result = |said| match said {
+            Said::Result(text, is_error) => Some((text, is_error)),
+            Said::System(_) | Said::User(_) => None,
+        };
+        self.said().into_iter().filter_map(result).collect()
     }
 
-    fn messages_of(&self, role: &str) -> impl Iterator<Item = &Value> {
-        let messages = self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        messages.iter().filter(move |message| message["role"] == role)
+    pub(super) fn protocol(&self) -> Option<&'static dyn Protocol> {
+        protocol::at(&self.path)
+    }
+
+    fn said(&self) -> Vec<Said> {
+        self.protocol().map_or_else(Vec::new, |protocol| protocol.said(self))
     }
 
     /// The id of the task that the prompt assigns: after `RALPH_TASK_ID=`, in the section "Assigned
@@ -108,15 +106,10 @@ impl Request {
     }
 }
 
-/// The texts of a content: a string, or blocks of which some are text.
-fn texts(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            let texts: Vec<&str> = blocks.iter().filter_map(|b| b["text"].as_str()).collect();
-            texts.join("\n")
-        }
-        _ => String::new(),
+fn user(said: Said) -> Option<String> {
+    match said {
+        Said::User(text) => Some(text),
+        Said::System(_) | Said::Result(..) => None,
     }
 }
 

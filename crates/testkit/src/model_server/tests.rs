@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{ModelServer, Request, Script, Stop, Turn, Usage};
 
 /// A connection with one request on its way.
-fn send(server: &ModelServer, path: &str, body: &Value) -> TcpStream {
+pub(super) fn send(server: &ModelServer, path: &str, body: &Value) -> TcpStream {
     let address = server.url().replace("http://", "");
     let mut stream = TcpStream::connect(address).unwrap();
     let body = body.to_string();
@@ -20,7 +20,7 @@ fn send(server: &ModelServer, path: &str, body: &Value) -> TcpStream {
 }
 
 /// All that comes back, up to the end of the answer or of the connection.
-fn receive(mut stream: TcpStream) -> String {
+pub(super) fn receive(mut stream: TcpStream) -> String {
     receive_until(&mut stream, is_whole)
 }
 
@@ -37,7 +37,7 @@ fn receive_until(stream: &mut TcpStream, enough: impl Fn(&str) -> bool) -> Strin
     }
 }
 
-fn is_whole(answer: &str) -> bool {
+pub(super) fn is_whole(answer: &str) -> bool {
     let Some((head, body)) = answer.split_once("\r\n\r\n") else { return false };
     match head.split_once("content-length: ") {
         Some((_, length)) => body.len() >= length.lines().next().unwrap().parse().unwrap(),
@@ -73,7 +73,7 @@ fn answer_text(answer: &str) -> String {
     events(answer).iter().filter_map(|event| event["delta"]["text"].as_str()).collect()
 }
 
-fn json_body(answer: &str) -> Value {
+pub(super) fn json_body(answer: &str) -> Value {
     serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 

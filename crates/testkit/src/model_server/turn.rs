@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// One answer of the model, or one way to fail.
 ///
@@ -62,7 +62,17 @@ pub(super) struct Message {
 pub(super) enum Block {
     Text(String),
     Thinking(String),
-    Tool { name: String, input: Value },
+    Tool {
+        name: String,
+        input: Value,
+    },
+    /// A shell command, by the tool that the agent has for it.
+    Shell(String),
+    /// A file, by the tool that the agent has for it.
+    Write {
+        path: String,
+        text: String,
+    },
 }
 
 /// Tokens of one message.
@@ -134,20 +144,20 @@ impl Turn {
         Self::empty().and_thinking(text)
     }
 
-    /// The model calls a tool.
+    /// The model calls a tool by the name that one agent knows it by.
     pub fn tool(name: &str, input: Value) -> Self {
         Self::empty().and_tool(name, input)
     }
 
-    /// The model runs a command.
+    /// The model runs a command, with the shell tool of whichever agent asks.
     pub fn bash(command: impl Into<String>) -> Self {
         Self::empty().and_bash(command)
     }
 
-    /// The model writes a file. Claude Code wants the whole path.
+    /// The model writes a file. Agents want the whole path.
     pub fn write(path: impl AsRef<std::path::Path>, text: impl Into<String>) -> Self {
         let path = path.as_ref().to_str().expect("paths of tests are UTF-8");
-        Self::tool("Write", json!({ "file_path": path, "content": text.into() }))
+        Self::empty().and(Block::Write { path: path.to_owned(), text: text.into() })
     }
 
     /// The model refuses.
@@ -172,7 +182,7 @@ impl Turn {
 
     /// And runs a command.
     pub fn and_bash(self, command: impl Into<String>) -> Self {
-        self.and_tool("Bash", json!({ "command": command.into(), "description": "runs it" }))
+        self.and(Block::Shell(command.into()))
     }
 
     /// Says how many tokens it took.
@@ -348,7 +358,13 @@ impl Turn {
         if let Act::Say(message, _) = &mut self.act {
             for block in &mut message.blocks {
                 match block {
-                    Block::Text(text) | Block::Thinking(text) => *text = text.replace("{id}", id),
+                    Block::Text(text) | Block::Thinking(text) | Block::Shell(text) => {
+                        *text = text.replace("{id}", id);
+                    }
+                    Block::Write { path, text } => {
+                        *path = path.replace("{id}", id);
+                        *text = text.replace("{id}", id);
+                    }
                     Block::Tool { input, .. } => fill(input, id),
                 }
             }

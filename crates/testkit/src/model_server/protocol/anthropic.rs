@@ -1,28 +1,81 @@
-//! Messages as they go over the wire: events of a stream, or one JSON.
+//! The Anthropic Messages API as Claude Code uses it.
 
 use serde_json::{Value, json};
 
-use super::turn::{Block, HttpError, Message, Stop};
+use super::super::request::Request;
+use super::super::turn::{Block, HttpError, Message};
+use super::{Label, Protocol, Said, Stream, halves, list, named, stop, texts};
 
-/// What a message is called besides what it says.
-pub(super) struct Label<'a> {
-    /// Counts up, so that ids differ.
-    pub(super) number: usize,
-    pub(super) model: &'a str,
-}
+/// `POST /v1/messages`.
+pub(super) struct Anthropic;
 
-impl Label<'_> {
-    fn message_id(&self) -> String {
-        format!("msg_{:04}", self.number)
+impl Protocol for Anthropic {
+    fn session(&self, request: &Request) -> String {
+        if let Some(id) = request.header("x-claude-code-session-id") {
+            return id.to_owned();
+        }
+        let user = request.body["metadata"]["user_id"].as_str().unwrap_or_default();
+        let reported: Value = serde_json::from_str(user).unwrap_or_default();
+        reported["session_id"].as_str().unwrap_or(user).to_owned()
     }
 
-    fn tool_id(&self, index: usize) -> String {
-        format!("toolu_{:04}_{index}", self.number)
+    fn tools<'a>(&self, request: &'a Request) -> Vec<&'a str> {
+        list(&request.body["tools"]).iter().filter_map(|tool| tool["name"].as_str()).collect()
+    }
+
+    fn said(&self, request: &Request) -> Vec<Said> {
+        let mut said = vec![Said::System(texts(&request.body["system"]))];
+        for message in list(&request.body["messages"]) {
+            let content = &message["content"];
+            match message["role"].as_str() {
+                Some("system") => said.push(Said::System(texts(content))),
+                Some("user") => {
+                    let results = list(content).iter().filter(|b| b["type"] == "tool_result");
+                    said.extend(results.map(|block| {
+                        let is_error = block["is_error"].as_bool().unwrap_or_default();
+                        Said::Result(texts(&block["content"]), is_error)
+                    }));
+                    said.push(Said::User(texts(content)));
+                }
+                _ => {}
+            }
+        }
+        said
+    }
+
+    fn shell(&self, _: &[&str], command: &str) -> (String, Value) {
+        ("Bash".to_owned(), json!({ "command": command, "description": "runs it" }))
+    }
+
+    fn write(&self, _: &[&str], path: &str, text: &str) -> (String, Value) {
+        ("Write".to_owned(), json!({ "file_path": path, "content": text }))
+    }
+
+    fn stream(&self, label: &Label<'_>, message: &Message) -> Stream {
+        let (events, end) = events(label, message);
+        Stream {
+            frames: events.iter().map(named).collect(),
+            closing: usize::from(!message.blocks.is_empty()),
+            end: end.iter().map(named).collect(),
+        }
+    }
+
+    fn whole(&self, label: &Label<'_>, message: &Message) -> Value {
+        whole(label, message)
+    }
+
+    fn failure(&self, error: &HttpError) -> Value {
+        json!({ "type": "error", "error": { "type": error.kind, "message": error.message } })
+    }
+
+    fn error_event(&self, kind: &str) -> String {
+        let error = json!({ "type": kind, "message": "told by the script" });
+        named(&json!({ "type": "error", "error": error }))
     }
 }
 
 /// The events of a message: those that carry it, and those that end it.
-pub(super) fn events(label: &Label<'_>, message: &Message) -> (Vec<Value>, Vec<Value>) {
+fn events(label: &Label<'_>, message: &Message) -> (Vec<Value>, Vec<Value>) {
     let mut start = envelope(label, message);
     start["content"] = json!([]);
     start["stop_reason"] = Value::Null;
@@ -52,7 +105,7 @@ pub(super) fn events(label: &Label<'_>, message: &Message) -> (Vec<Value>, Vec<V
 }
 
 /// The message as one JSON.
-pub(super) fn whole(label: &Label<'_>, message: &Message) -> Value {
+fn whole(label: &Label<'_>, message: &Message) -> Value {
     let mut all = envelope(label, message);
     let block = |(index, block): (usize, &Block)| match block {
         Block::Text(text) => json!({ "type": "text", "text": text }),
@@ -60,26 +113,13 @@ pub(super) fn whole(label: &Label<'_>, message: &Message) -> Value {
             json!({ "type": "thinking", "thinking": text, "signature": SIGNATURE })
         }
         Block::Tool { name, input } => {
-            json!({ "type": "tool_use", "id": label.tool_id(index), "name": name, "input": input })
+            let id = label.part_id("toolu", index);
+            json!({ "type": "tool_use", "id": id, "name": name, "input": input })
         }
+        Block::Shell(_) | Block::Write { .. } => unreachable!("resolved into tools"),
     };
     all["content"] = message.blocks.iter().enumerate().map(block).collect();
     all
-}
-
-/// The body of an error.
-pub(super) fn failure(error: &HttpError) -> Value {
-    json!({ "type": "error", "error": { "type": error.kind, "message": error.message } })
-}
-
-/// The event of an error inside a stream.
-pub(super) fn error_event(kind: &str) -> Value {
-    json!({ "type": "error", "error": { "type": kind, "message": "told by the script" } })
-}
-
-/// An event in the format of a stream.
-pub(super) fn sse(event: &Value) -> String {
-    format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
 }
 
 // Looks like one; nobody can check it here.
@@ -87,7 +127,7 @@ const SIGNATURE: &str = "c2lnbmF0dXJl";
 
 fn envelope(label: &Label<'_>, message: &Message) -> Value {
     json!({
-        "id": label.message_id(),
+        "id": label.id("msg"),
         "type": "message",
         "role": "assistant",
         "model": label.model,
@@ -100,11 +140,6 @@ fn envelope(label: &Label<'_>, message: &Message) -> Value {
             "cache_creation_input_tokens": message.usage.cache_creation,
         },
     })
-}
-
-fn stop(message: &Message) -> Stop {
-    let calls = message.blocks.iter().any(|block| matches!(block, Block::Tool { .. }));
-    message.stop.unwrap_or(if calls { Stop::ToolUse } else { Stop::EndTurn })
 }
 
 /// A block without its content, and the content in deltas: two where it can be halved, so that
@@ -123,7 +158,7 @@ fn pieces(label: &Label<'_>, index: usize, block: &Block) -> (Value, Vec<Value>)
             (json!({ "type": "thinking", "thinking": "", "signature": "" }), deltas)
         }
         Block::Tool { name, input } => {
-            let id = label.tool_id(index);
+            let id = label.part_id("toolu", index);
             (
                 json!({ "type": "tool_use", "id": id, "name": name, "input": {} }),
                 halves(&input.to_string())
@@ -131,10 +166,6 @@ fn pieces(label: &Label<'_>, index: usize, block: &Block) -> (Value, Vec<Value>)
                     .collect(),
             )
         }
+        Block::Shell(_) | Block::Write { .. } => unreachable!("resolved into tools"),
     }
-}
-
-fn halves(text: &str) -> impl Iterator<Item = &str> {
-    let (first, second) = text.split_at(text.floor_char_boundary(text.len() / 2));
-    [first, second].into_iter().filter(|half| !half.is_empty())
 }
