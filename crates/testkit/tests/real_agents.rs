@@ -1,15 +1,21 @@
 //! The real Codex, Gemini CLI and opencode against the scripted model: that the harness works, and
 //! what the agents do with errors.
 //!
-//! Run `cargo test -p ralph-testkit --test real_agents -- --ignored` to record the transcripts anew.
+//! Run `cargo test -p ralph-testkit --test real_agents -- --ignored --nocapture` to record the
+//! transcripts again.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "the recording reads its choice from the environment, waits for agents and prints rows"
+)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use ralph_engine::clock::Stopwatch;
 use ralph_testkit::agents::{AgentEnv, AgentKind};
 use ralph_testkit::model_server::{Script, Turn};
 use serde_json::Value;
@@ -97,7 +103,8 @@ fn cases() -> Vec<(&'static str, Vec<Turn>)> {
 /// How long a recording may take.
 const AT_MOST: Duration = Duration::from_secs(180);
 
-/// Records the cases that `CASES` and `AGENTS` name, or all, into `RECORD_TO`.
+/// Records the cases that `CASES` and `AGENTS` name, or all, into `RECORD_TO`, and prints the rows for
+/// the table in the README there.
 #[test]
 #[ignore = "records transcripts: takes up to 3 minutes for each case"]
 fn recording() {
@@ -119,22 +126,21 @@ fn record(kind: AgentKind, case: &str, turns: Vec<Turn>, place: &Path) {
     env.leaves_processes("a recording ends agents that retry for ever");
     std::fs::create_dir_all(place).unwrap();
     let (out, err) = (env.folder().join("out"), env.folder().join("err"));
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let mut command: Command = env.agent_command(&kind.arguments("go"));
     command.stdin(Stdio::null());
     command.stdout(std::fs::File::create(&out).unwrap());
     command.stderr(std::fs::File::create(&err).unwrap());
     let mut child = command.spawn().unwrap();
-    let mut code = None;
-    while code.is_none() && start.elapsed() < AT_MOST {
+    while child.try_wait().unwrap().is_none() && start.elapsed() < AT_MOST {
         std::thread::sleep(Duration::from_millis(100));
-        code = child.try_wait().unwrap();
     }
     let seconds = start.elapsed().as_secs();
-    if code.is_none() {
+    let was_killed = child.try_wait().unwrap().is_none();
+    if was_killed {
         child.kill().unwrap();
-        child.wait().unwrap();
     }
+    let status = child.wait().unwrap();
     let rewrite = |text: String| {
         text.replace(env.repo().to_str().unwrap(), "/project")
             .replace(env.home().to_str().unwrap(), "/home/user")
@@ -144,16 +150,19 @@ fn record(kind: AgentKind, case: &str, turns: Vec<Turn>, place: &Path) {
     let stdout = rewrite(std::fs::read_to_string(&out).unwrap());
     std::fs::write(place.join(format!("{case}.ndjson")), stdout).unwrap();
     let stderr = rewrite(String::from_utf8_lossy(&std::fs::read(&err).unwrap()).into_owned());
-    let mut notes = String::new();
-    let code = code.map_or("none, killed".to_owned(), |status| status.to_string());
-    let requests = env.server().turns();
-    let times: Vec<u64> = requests.iter().map(|request| request.at.as_secs()).collect();
-    writeln!(notes, "{case}: {code}; {seconds} s; {} requests at {times:?}", times.len()).unwrap();
-    let lines: Vec<&str> = stderr.lines().collect();
-    for line in &lines[lines.len().saturating_sub(12)..] {
-        writeln!(notes, "    {}", line.chars().take(300).collect::<String>()).unwrap();
-    }
-    let folder = place.join("stderr");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join(case), notes).unwrap();
+    // Of a stack trace only the message counts.
+    let lines: Vec<&str> = stderr
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("at "))
+        .collect();
+    let last = &lines[lines.len().saturating_sub(8)..];
+    let last: String = last.join(" ⏎ ").chars().take(500).collect();
+    let code = match status.code() {
+        Some(code) => code.to_string(),
+        None if was_killed => "none, killed".to_owned(),
+        None => status.to_string(),
+    };
+    let requests = env.server().turns().len();
+    println!("| {case} | {code} | {requests} | {seconds} | {} |", last.replace('|', "\\|"));
 }
