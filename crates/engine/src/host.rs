@@ -192,6 +192,21 @@ impl Ground {
     }
 }
 
+/// Every path by which a program is reached: its own, those that its links name one after the other, as they are spelled,
+/// and the real one.
+pub(crate) fn names_of(program: &Path) -> Vec<PathBuf> {
+    let mut names = vec![program.to_owned()];
+    while let Some(last) = names.last().filter(|_| names.len() <= MOST_LINKS)
+        && let Ok(target) = std::fs::read_link(last)
+    {
+        let around = last.parent().unwrap_or(last);
+        names.push(around.join(target));
+    }
+    names.extend(program.canonicalize());
+    names.dedup();
+    names
+}
+
 /// Every link on the way to `path`, and where the way ends; `None` for links that lead nowhere.
 pub(crate) fn stops_on(path: &Path) -> Option<Vec<PathBuf>> {
     let (mut stops, mut last) = (Vec::new(), PathBuf::new());
@@ -378,5 +393,20 @@ mod tests {
         assert_eq!(host.find("gh"), Some(world.at("user/gh")));
         std::fs::remove_file(world.at("user/gh")).unwrap();
         assert_eq!(host.find("gh"), Some(world.at("user/gh")));
+    }
+
+    #[test]
+    fn a_program_has_the_names_that_its_links_spell() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().canonicalize().unwrap().join(path);
+        program(&at("versions/2/agent"));
+        symlink("versions/2", at("current")).unwrap();
+        std::fs::create_dir(at("bin")).unwrap();
+        symlink("../current/agent", at("bin/agent")).unwrap();
+        let names = names_of(&at("bin/agent"));
+        assert_eq!(names, [at("bin/agent"), at("bin/../current/agent"), at("versions/2/agent")]);
+        assert_eq!(names_of(&at("versions/2/agent")), [at("versions/2/agent")]);
+        symlink("loop", at("loop")).unwrap();
+        assert_eq!(names_of(&at("loop")), [at("loop")]);
     }
 }

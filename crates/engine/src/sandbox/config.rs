@@ -16,6 +16,7 @@ use super::stages::Limits;
 use super::state::{AgentState, OwnState};
 use super::wrapped::Wrapped;
 use super::{seatbelt, secrets};
+use crate::host::names_of;
 use crate::ports::{Bind, Jail};
 use crate::process::CommandSpec;
 use crate::project::{Project, is_folder};
@@ -167,8 +168,7 @@ impl SandboxConfig {
             }
         }
         for program in &self.programs {
-            let real = program.canonicalize().ok();
-            for file in [Some(program.clone()), real].into_iter().flatten() {
+            for file in names_of(program) {
                 let Some(folder) = file.parent().filter(|folder| mount_plan.is_hidden(folder))
                 else {
                     continue;

@@ -72,6 +72,21 @@ fn s1_25_the_real_agent_does_a_task_in_the_sandbox_and_nothing_else_changes() {
 }
 
 #[test]
+fn an_agent_that_is_reached_through_a_linked_folder_starts_in_the_sandbox() {
+    if !has_boxes("Claude Code behind a linked folder") {
+        return;
+    }
+    let Some(executable) = claude() else { return };
+    let Some(env) = env(Path::new(RALPH)) else { return };
+    let (own, current) = (env.folder().join("bin/claude"), env.folder().join("current"));
+    std::os::unix::fs::symlink(executable.parent().unwrap(), &current).unwrap();
+    std::fs::remove_file(&own).unwrap();
+    std::os::unix::fs::symlink(current.join("claude"), &own).unwrap();
+    let ran = env.build(&[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+#[test]
 fn s1_25_an_ordinary_user_has_the_same_sandbox() {
     if !has_boxes("Claude Code in the box, as an ordinary user") {
         return;
