@@ -130,6 +130,7 @@ fn prompting() -> Prompting {
         template: Template::built_in(RULES),
         feature: FeatureTexts::default(),
         skill_folders: vec![],
+        build_skill: String::new(),
         learn: false,
         retries: RetryLimit::AtMost(3),
         budget: 12_000,

@@ -22,6 +22,18 @@ pub(super) fn agent_for(role: Key<Text>, config: &Config) -> &str {
     Some(config.get(role)).filter(|name| !name.is_empty()).unwrap_or(config.get(key::AGENT_NAME))
 }
 
+/// The agents that the settings name, each once.
+pub(crate) fn named_agents(config: &Config) -> Vec<&str> {
+    let roles = [key::AGENT_NAME, key::AGENT_BUILD, key::AGENT_PLAN, key::AGENT_VERIFY];
+    let mut names: Vec<&str> = Vec::new();
+    for name in roles.map(|role| config.get(role)) {
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -100,7 +112,7 @@ pub(super) fn find(
     config: &Config,
     context: &Context<'_>,
 ) -> Result<(AgentProgram, Vec<Notice>)> {
-    let agent = profile(name)?;
+    let agent = agent_profile(name)?;
     let environment = context.environment;
     if name == "script" {
         let cassette = Some(cassette(config, &context.folder())?);
@@ -269,7 +281,8 @@ pub(super) fn own_program(environment: &Environment) -> PathBuf {
     }
 }
 
-fn profile(name: &str) -> Result<&'static Profile> {
+/// The profile of the agent that a user names.
+pub(crate) fn agent_profile(name: &str) -> Result<&'static Profile> {
     ralph_engine::agents::find(name).ok_or_else(|| {
         let names: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
         run_failed!("there is no agent profile {name}")

@@ -108,8 +108,10 @@ fn in_store(plan: &Plan, store: &mut dyn Store) -> Result<PlanPreview> {
         (Picker::Agent, _) => {
             let peek = store.peek(&plan.scope, 10, clock::now())?;
             let offered = plan.agent.prompting.returned(store, &peek.claimable)?;
-            let text = pick_prompt(&peek_text(&peek), &offered, plan.agent.prompting.budget);
-            let (size, own) = (tokens(&text), tokens(&pick_prompt("", &[], 0)));
+            let prompting = &plan.agent.prompting;
+            let skill = prompting.skill_for(plan.agent.program.agent);
+            let text = pick_prompt(skill, &peek_text(&peek), &offered, prompting.budget);
+            let (size, own) = (tokens(&text), tokens(&pick_prompt(skill, "", &[], 0)));
             (PromptBy::Argument(text), size, own)
         }
     };

@@ -74,13 +74,14 @@ use crate::trust;
 use crate::wiring::Context;
 
 use agent::agent_for;
-pub(crate) use agent::{Lacking, agent_program, of_repository_hint};
+pub(crate) use agent::{Lacking, agent_profile, agent_program, named_agents, of_repository_hint};
 use command::{git_failed, run_error};
 pub(crate) use display::{DisplayKind, options as display_options, shown as chosen_display};
 pub(crate) use feature::{FeatureStep, FeatureWork};
 use folders::{lock, tidy};
 pub(crate) use notify::wished as wished_notifiers;
 pub(crate) use policy::sessions_for_texts;
+pub(crate) use prompt::BUILD_SKILL;
 pub(crate) use resume::{Interrupted, record as run_record, was_planning};
 pub(crate) use sandbox::{
     cache_folder, offer as sandbox_offer, sandbox_config, wanted as wanted_level,

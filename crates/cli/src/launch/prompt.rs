@@ -1,5 +1,7 @@
 //! The parts of prompts: the template, the texts of the feature, the skills.
 
+use std::path::Path;
+
 use ralph_core::attempt::prompt::RULES;
 use ralph_core::plan::markdown::PlanKind;
 use ralph_core::run::{Notice, Policy};
@@ -15,12 +17,17 @@ use ralph_engine::prompts::{
 };
 use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
+use ralph_engine::worktree_files;
 
 use super::{Mode, RunLocation, RunOptions};
 use crate::config::{Config, Origin, Preset, key};
 use crate::environment::Environment;
 use crate::error::{CliError, Result};
 use crate::wiring::Context;
+
+/// The skill by which an agent picks its task, as `ralph init` writes it, and where it is below a folder of skills.
+pub(crate) const BUILD_SKILL: &str = include_str!("../commands/init/ralph-build.md");
+const SKILL: &str = "skills/ralph-build/SKILL.md";
 
 /// The longest title of an iteration that is an idea of the user's.
 const TITLE: usize = 60;
@@ -57,6 +64,7 @@ pub(super) fn prompting(
         rules: Template::built_in(rules),
         feature,
         skill_folders: Skills::folders(project),
+        build_skill: build_skill(&at.home),
         // Only work that gates check teaches lessons.
         learn: options.mode == Mode::Build && config.get(key::LOOP_LEARN),
         retries: policy.retries,
@@ -179,21 +187,28 @@ fn template_error(error: &TemplateError) -> CliError {
     failed.excerpt(excerpt).hint(format!("the variables are {}", VARIABLES.join(", ")))
 }
 
+/// The text of the build skill: the project's own, or the built-in one.
+fn build_skill(project: &Project) -> String {
+    let own = Path::new(".agents").join(SKILL);
+    let own = worktree_files::read_text(&project.worktree, &own, untrusted::DOCUMENT);
+    own.ok().flatten().unwrap_or_else(|| BUILD_SKILL.to_owned())
+}
+
 /// A notice if the agent lacks the skill that prompts call when the agent picks its task.
 pub(super) fn missing_skill(
     project: &Project,
     agent: &Profile,
     environment: &Environment,
 ) -> Option<Notice> {
-    const SKILL: &str = "skills/ralph-build/SKILL.md";
     let of_user = agent.folder(&environment.all, environment.home.as_deref());
     let places = [Some(project.worktree.join(".claude")), of_user];
     let there = places.into_iter().flatten().any(|place| place.join(SKILL).is_file());
-    (agent.name == "claude" && !there).then(|| Notice::Other {
-        text: "the agent lacks the skill ralph-build, which the prompt of each session calls; \
+    (agent.conventions.calls_skills && agent.folder(&environment.all, None).is_some() && !there)
+        .then(|| Notice::Other {
+            text: "the agent lacks the skill ralph-build, which the prompt of each session calls; \
                install it: ralph init"
-            .to_owned(),
-    })
+                .to_owned(),
+        })
 }
 
 /// Notices about skills that cannot be read, and about a template with the rules of another preset.

@@ -23,7 +23,10 @@ mod tests;
 
 use std::path::Path;
 
-use super::{Login, Permissions, Profile, PromptBy, SessionSpec, Tiers, Tools, Written, set};
+use super::{
+    Conventions, HookFile, Login, Permissions, Profile, PromptBy, SessionSpec, Tiers, Tools,
+    Written, set,
+};
 use crate::process::CommandSpec;
 use crate::sandbox::AgentState;
 
@@ -88,6 +91,15 @@ pub const PROFILE: Profile = Profile {
         judging: &["Bash", "Read", "Glob", "Grep"],
     },
     tiers: Tiers { small: "haiku", medium: "sonnet", large: "opus" },
+    conventions: Conventions {
+        skills: ".claude/skills",
+        calls_skills: true,
+        hooks: Some(HookFile {
+            path: ".claude/settings.json",
+            events: &[("SessionEnd", "session-end"), ("PreCompact", "pre-compact")],
+        }),
+        rules: None,
+    },
     command,
     decoder: || Box::new(decoder::ClaudeDecoder::default()),
 };

@@ -22,7 +22,7 @@ pub mod script;
 mod text;
 mod unfinished;
 
-pub use profile::{Login, Profile, Tiers, Tools};
+pub use profile::{Conventions, HookFile, Login, Profile, Tiers, Tools};
 
 /// Every built-in agent, in the order in which users see them.
 pub const AGENTS: &[&Profile] = &[&claude::PROFILE, &script::PROFILE];

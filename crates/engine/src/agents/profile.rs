@@ -27,6 +27,7 @@ pub struct Profile {
     pub state: AgentState,
     pub tools: Tools,
     pub tiers: Tiers,
+    pub conventions: Conventions,
     pub command: fn(&SessionSpec) -> CommandSpec,
     pub decoder: fn() -> Box<dyn Decoder>,
 }
@@ -57,6 +58,31 @@ pub struct Tiers {
     pub small: &'static str,
     pub medium: &'static str,
     pub large: &'static str,
+}
+
+/// Where the agent looks in a repository for what `ralph init` sets up.
+#[derive(Debug, Clone, Copy)]
+pub struct Conventions {
+    /// The folder of skills; empty where it reads none.
+    pub skills: &'static str,
+    /// Whether `/NAME` at the beginning of a prompt calls a skill. Other agents get its text.
+    pub calls_skills: bool,
+    pub hooks: Option<HookFile>,
+    /// A file with rules, and the line in it that refers to `AGENTS.md`. `None` where it reads `AGENTS.md` itself.
+    pub rules: Option<(&'static str, &'static str)>,
+}
+
+impl Conventions {
+    /// Those of an agent that reads nothing.
+    pub const NONE: Self = Self { skills: "", calls_skills: false, hooks: None, rules: None };
+}
+
+/// A JSON file with hooks by event, each a list of groups with commands.
+#[derive(Debug, Clone, Copy)]
+pub struct HookFile {
+    pub path: &'static str,
+    /// The events, and what `ralph hook` calls them.
+    pub events: &'static [(&'static str, &'static str)],
 }
 
 impl Profile {

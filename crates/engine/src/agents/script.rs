@@ -21,7 +21,7 @@ use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Usage};
 use self::protocol::ScriptEvent;
 use super::text::one_line;
 use super::unfinished::unfinished;
-use super::{Decoder, Login, Profile, PromptBy, SessionSpec, Tiers, Tools};
+use super::{Conventions, Decoder, Login, Profile, PromptBy, SessionSpec, Tiers, Tools};
 use crate::process::{CommandSpec, LineEffect};
 use crate::sandbox::AgentState;
 
@@ -43,6 +43,8 @@ pub const PROFILE: Profile = Profile {
     tools: Tools { usual: &[], judging: &[] },
     // Recordings know no model; the names are those that the journals of demos and tests have.
     tiers: Tiers { small: "haiku", medium: "sonnet", large: "opus" },
+    // Recordings are of Claude Code.
+    conventions: Conventions { calls_skills: true, ..Conventions::NONE },
     command,
     decoder: || Box::new(ScriptDecoder::default()),
 };

@@ -98,6 +98,7 @@ mod tests {
             rules: Template::built_in(rules),
             feature: FeatureTexts::default(),
             skill_folders: vec![],
+            build_skill: String::new(),
             known: None,
             learn: true,
             retries: RetryLimit::AtMost(3),

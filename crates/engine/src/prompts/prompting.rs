@@ -12,6 +12,7 @@ use ralph_core::records::Verdict;
 use ralph_core::run::{Earlier, TaskBrief};
 use ralph_core::task::{RetryLimit, Task};
 
+use crate::agents::Profile;
 use crate::context::{FeatureTexts, Gather, Skills, gather};
 use crate::ports::{Store, StoreError};
 use crate::prompts::{Template, TemplateError, Variables};
@@ -27,6 +28,8 @@ pub struct Prompting {
     pub feature: FeatureTexts,
     /// Where skills are; reread for every session, because sessions write some.
     pub skill_folders: Vec<PathBuf>,
+    /// The text of the skill by which an agent picks its task.
+    pub build_skill: String,
     /// Whether sessions are asked to leave what they learned.
     pub learn: bool,
     /// How often a task may be retried.
@@ -72,6 +75,11 @@ pub enum PromptError {
 }
 
 impl Prompting {
+    /// The text of the build skill, for an agent that a prompt cannot call with it.
+    pub fn skill_for(&self, agent: &Profile) -> Option<&str> {
+        (!agent.conventions.calls_skills).then_some(&*self.build_skill)
+    }
+
     /// The prompt of the next attempt on a task.
     pub fn prompt(
         &self,

@@ -43,7 +43,7 @@ enum How {
     Path(PathBuf),
     Exclude(Vec<PathBuf>),
     WorktreeConfig,
-    Init(&'static str, Undo),
+    Init(String, Undo),
 }
 
 impl CleanCandidate {
@@ -141,7 +141,7 @@ pub(super) fn find(project: &Project, context: &mut Context<'_>) -> Result<Vec<C
         };
         let name = match &undo {
             Undo::Rewrite(_) => format!("{path} (ralph's additions)"),
-            _ => path.to_owned(),
+            _ => path.clone(),
         };
         found.push(CleanCandidate { stays, ..CleanCandidate::new(name, How::Init(path, undo)) });
     }
@@ -229,7 +229,7 @@ fn gone(project: &Project, worktrees: &Worktrees, how: How) -> Done {
         How::Exclude(folders) => project.include_state(&folders)?,
         How::WorktreeConfig => inventory::remove_worktree_config(project)?,
         How::Init(path, undo) => {
-            init::apply(project, path, &undo).map_err(CliError::failed)?;
+            init::apply(project, &path, &undo).map_err(CliError::failed)?;
         }
     }
     Ok(())

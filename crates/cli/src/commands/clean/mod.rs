@@ -13,7 +13,7 @@ use ralph_engine::worktrees::{Ours, Worktrees};
 use ralph_ui::style::Meaning;
 use serde::Serialize;
 
-use super::init::{UNTOUCHED_GO, is_as_written};
+use super::init::{is_as_written, skill_folders, untouched_go};
 use crate::error::{CliError, Done, Result, quoted};
 use crate::launch;
 use crate::trust::{ask, may_ask};
@@ -246,13 +246,13 @@ fn clean_worktree(project: &Project, worktrees: &Worktrees, ours: &Ours, dry: bo
 /// Removes files that are unchanged since `ralph init`, then the folders that are empty without them.
 fn clean_files(project: &Project, dry: bool) -> Result<Vec<Cleaned>> {
     let (mut done, mut gone): (Vec<Cleaned>, Vec<PathBuf>) = (vec![], vec![]);
-    for path in UNTOUCHED_GO.into_iter().filter(|path| is_as_written(project, path)) {
-        let real = project.worktree.join(path);
+    for path in untouched_go().into_iter().filter(|path| is_as_written(project, path)) {
+        let real = project.worktree.join(&path);
         if !dry {
             remove_file(&real)?;
         }
         gone.push(real);
-        done.push(Cleaned::removed(path.to_owned(), dry));
+        done.push(Cleaned::removed(path, dry));
     }
     for folder in our_folders(project) {
         let goes = |entry: io::Result<std::fs::DirEntry>| {
@@ -272,8 +272,7 @@ fn clean_files(project: &Project, dry: bool) -> Result<Vec<Cleaned>> {
 
 /// The folders that `ralph init` and runs create, inner ones first.
 fn our_folders(project: &Project) -> Vec<PathBuf> {
-    let skills = UNTOUCHED_GO.iter().filter_map(|path| path.strip_suffix("/SKILL.md"));
-    let here = skills.chain([".claude/skills", ".claude"]).map(|name| project.worktree.join(name));
+    let here = skill_folders().into_iter().map(|name| project.worktree.join(name));
     let ours = ["features", "skills", "worktrees"].map(|name| project.ralph_dir().join(name));
     here.chain(ours).collect()
 }

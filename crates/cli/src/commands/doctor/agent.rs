@@ -16,18 +16,6 @@ use crate::launch::{Lacking, agent_program, of_repository_hint};
 /// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The agents that the settings name, each once.
-pub(super) fn used(config: &Config) -> Vec<&str> {
-    let roles = [key::AGENT_NAME, key::AGENT_BUILD, key::AGENT_PLAN, key::AGENT_VERIFY];
-    let mut names: Vec<&str> = Vec::new();
-    for name in roles.map(|role| config.get(role)) {
-        if !name.is_empty() && !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
-}
-
 /// All checks of one agent. `None` if the user interrupted them.
 pub(super) fn inspect(
     name: &str,

@@ -15,9 +15,10 @@ use clap::Args;
 use ralph_engine::project::Project;
 
 use self::check::{Check, State};
-use super::init::{Did, Mode, Proposal, check_ours, install};
+use super::init::{Did, Mode, Proposal, agents_in_use, check_ours, install};
 use crate::config::Config;
 use crate::error::{CliError, Done};
+use crate::launch::named_agents;
 use crate::wiring::Context;
 
 /// Check your setup and show how to fix problems
@@ -69,7 +70,7 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
     report.add_all(leftovers::inspect(project, &config))?;
     let folder = report.context.worktree_folder(project)?;
     report.add_all(worktrees::inspect(project, &folder))?;
-    report.add(state::installed(project))?;
+    report.add(state::installed(project, &config))?;
     report.add(forge::inspect(project, &config, report.context, args.online))?;
     report.agents(&config)?;
     report.add(sandboxed)?;
@@ -106,12 +107,15 @@ fn fix(project: &Project, context: &mut Context<'_>) {
     if check_ours(project).is_err() {
         return;
     }
-    for step in install(project, Mode::Add, &Proposal::of(project), false) {
+    let Ok(config) = context.config() else { return };
+    let proposal = Proposal::of(project);
+    let command = proposal.test_command().map(|(command, _)| command).unwrap_or_default();
+    let settings = proposal.settings(None, false);
+    for step in install(project, Mode::Add, &agents_in_use(&config), &settings, &command) {
         if matches!(step.did, Did::Made | Did::Updated) {
             context.out.note(format!("{} {}", step.did.word(), step.path));
         }
     }
-    let Ok(config) = context.config() else { return };
     let mut done = leftovers::fix(project);
     if let Ok(folder) = context.worktree_folder(project) {
         done.extend(worktrees::fix(project, &folder));
@@ -146,7 +150,7 @@ impl Report<'_, '_> {
 
     fn agents(&mut self, config: &Config) -> Done {
         let folder = self.context.folder();
-        for name in agent::used(config) {
+        for name in named_agents(config) {
             let looked = agent::inspect(name, config, self.context.environment, &folder);
             self.add_all(looked.ok_or_else(interrupted)?)?;
         }

@@ -8,7 +8,7 @@ use ralph_engine::project::Project;
 use ralph_engine::store::SqliteStore;
 
 use super::check::Check;
-use crate::commands::init::{Did, Mode, Proposal, Step, install};
+use crate::commands::init::{Did, Mode, Step, agents_in_use, install};
 use crate::config::{Config, key};
 use crate::error::CliError;
 use crate::launch::{DISK_FLOOR, wished_notifiers};
@@ -78,8 +78,8 @@ pub(super) fn store(project: &Project, config: &Config) -> Check {
     }
 }
 
-pub(super) fn installed(project: &Project) -> Check {
-    let steps = install(project, Mode::Look, &Proposal::default(), false);
+pub(super) fn installed(project: &Project, config: &Config) -> Check {
+    let steps = install(project, Mode::Look, &agents_in_use(config), "", "");
     let refused = |step: &Step| Some(format!("{}: {}", step.path, step.did.why()?));
     let refused: Vec<String> = steps.iter().filter_map(refused).collect();
     if !refused.is_empty() {

@@ -1,4 +1,4 @@
-//! Adds ralph's hooks to Claude Code's `settings.json`, and leaves every other byte as it is.
+//! Adds ralph's hooks to the JSON file in which an agent looks for hooks, and leaves every other byte as it is.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::value::RawValue;
 
 /// The events and what `ralph hook` calls them.
-const EVENTS: [(&str, &str); 2] = [("SessionEnd", "session-end"), ("PreCompact", "pre-compact")];
+type Events = [(&'static str, &'static str)];
 
 /// The command of a hook. Outside of ralph's sessions it starts nothing, so the user's own sessions
 /// and machines without ralph are not affected, and it never fails the session. The agent gets ralph's
@@ -15,12 +15,16 @@ fn command(event: &str) -> String {
     format!("[ -z \"$RALPH_AGENT_ID\" ] || ralph hook {event} || true")
 }
 
-/// The settings with both hooks, or `None` if they are already there. A hook that calls ralph with another
-/// command stays, unless `refresh`.
-pub(crate) fn with_hooks(text: Option<&str>, refresh: bool) -> Result<Option<String>, String> {
+/// The settings with a hook for each event, or `None` if they are already there. A hook that calls ralph with
+/// another command stays, unless `refresh`.
+pub(crate) fn with_hooks(
+    text: Option<&str>,
+    events: &Events,
+    refresh: bool,
+) -> Result<Option<String>, String> {
     let before = text.filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
     let mut after = before.to_owned();
-    for (event, word) in EVENTS {
+    for (event, word) in events {
         if let Some(changed) = with_hook(&after, event, word, refresh)? {
             after = changed;
         }
@@ -57,10 +61,10 @@ fn with_hook(text: &str, event: &str, word: &str, refresh: bool) -> Result<Optio
 
 /// The settings without ralph's hooks; `None` if there are none, or if the text cannot be read. Lists and
 /// objects that are empty without them are removed too.
-pub(crate) fn without_hooks(text: &str) -> Option<String> {
+pub(crate) fn without_hooks(text: &str, events: &Events) -> Option<String> {
     let mut text = text.to_owned();
     let mut changed = false;
-    for (event, word) in EVENTS {
+    for (event, word) in events {
         while let Some(shorter) = without_hook(&text, event, word) {
             text = shorter;
             changed = true;
@@ -183,6 +187,8 @@ fn place(members: &Members<'_>, whole: &str, name: &str) -> Option<Range<usize>>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const EVENTS: &Events = &[("SessionEnd", "session-end"), ("PreCompact", "pre-compact")];
     use serde_json::{Value, json};
 
     fn read(text: &str) -> Value {
@@ -190,9 +196,9 @@ mod tests {
     }
 
     fn added(text: &str) -> String {
-        let after = with_hooks(Some(text), false).unwrap().unwrap();
-        assert_eq!(with_hooks(Some(&after), false), Ok(None), "twice: {after}");
-        assert_eq!(with_hooks(Some(&after), true), Ok(None), "twice, by force: {after}");
+        let after = with_hooks(Some(text), EVENTS, false).unwrap().unwrap();
+        assert_eq!(with_hooks(Some(&after), EVENTS, false), Ok(None), "twice: {after}");
+        assert_eq!(with_hooks(Some(&after), EVENTS, true), Ok(None), "twice, by force: {after}");
         after
     }
 
@@ -206,10 +212,10 @@ mod tests {
             "SessionEnd": [hook("session-end")], "PreCompact": [hook("pre-compact")],
         }});
         for text in [None, Some(""), Some(" \n"), Some("{}"), Some("{ }\n")] {
-            let after = with_hooks(text, false).unwrap().unwrap();
+            let after = with_hooks(text, EVENTS, false).unwrap().unwrap();
             assert_eq!(read(&after), both, "{text:?}");
         }
-        let pretty = with_hooks(None, false).unwrap().unwrap();
+        let pretty = with_hooks(None, EVENTS, false).unwrap().unwrap();
         assert!(pretty.starts_with("{\n  \"hooks\": {\n    \"SessionEnd\": [\n      {\n        \"hooks\": [\n          {\n            \"type\": \"command\",\n"), "{pretty}");
         assert!(pretty.ends_with("      }\n    ]\n  }\n}\n"), "{pretty}");
     }
@@ -256,8 +262,8 @@ mod tests {
     #[test]
     fn a_hook_in_other_words_is_kept_and_refreshed_by_force() {
         let before = added("{}").replace("[ -z ", "[ -n \\\"\\\" -o -z ");
-        assert_eq!(with_hooks(Some(&before), false), Ok(None));
-        let after = with_hooks(Some(&before), true).unwrap().unwrap();
+        assert_eq!(with_hooks(Some(&before), EVENTS, false), Ok(None));
+        let after = with_hooks(Some(&before), EVENTS, true).unwrap().unwrap();
         assert_eq!(after, added("{}"));
     }
 
@@ -276,12 +282,12 @@ mod tests {
             ("{\"hooks\": null}", "\"hooks\" are not an object"),
             ("{\"hooks\": {\"PreCompact\": {}}}", "\"hooks.PreCompact\" is not a list"),
         ] {
-            let output = with_hooks(Some(text), true).unwrap_err();
+            let output = with_hooks(Some(text), EVENTS, true).unwrap_err();
             assert!(output.contains(word), "{text}: {output}");
         }
         let deep = "[".repeat(100_000);
-        assert!(with_hooks(Some(&deep), false).is_err());
+        assert!(with_hooks(Some(&deep), EVENTS, false).is_err());
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-        assert!(with_hooks(Some(&deep), false).unwrap().unwrap().contains("ralph hook"));
+        assert!(with_hooks(Some(&deep), EVENTS, false).unwrap().unwrap().contains("ralph hook"));
     }
 }

@@ -4,13 +4,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ralph_core::agents_md;
+use ralph_engine::agents::Profile;
 use ralph_engine::project::{Project, write_atomically};
 use ralph_engine::prompts::InitFile;
 use ralph_engine::untrusted;
 use ralph_engine::worktree_files;
 
+use super::files::{COMMON, every_file, of_agents};
 use super::hooks;
-use super::propose::{self, Proposal};
+use super::propose;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -60,59 +62,56 @@ pub(crate) struct Step {
     pub(crate) did: Did,
 }
 
-/// The files whose whole text is ralph's.
-pub(super) const OURS: [(&str, &str); 6] = [
-    ("ralph.toml", include_str!("ralph.toml")),
-    ("PROMPT_build.md", InitFile::Build.text()),
-    ("PROMPT_plan.md", InitFile::Plan.text()),
-    (".claude/skills/ralph-spec/SKILL.md", include_str!("ralph-spec.md")),
-    (".claude/skills/ralph-plan/SKILL.md", include_str!("ralph-plan.md")),
-    (".claude/skills/ralph-build/SKILL.md", include_str!("ralph-build.md")),
-];
-
-/// The ones that `ralph clean --all` removes while they are unchanged: all except the settings, which belong to the
-/// user from the start.
-pub(crate) const UNTOUCHED_GO: [&str; 5] = [OURS[1].0, OURS[2].0, OURS[3].0, OURS[4].0, OURS[5].0];
-
 /// Whether a file contains exactly what `ralph init` writes, or what an earlier version wrote. A link never does: it is
 /// the user's.
 pub(crate) fn is_as_written(project: &Project, path: &str) -> bool {
-    let Some((_, text)) = OURS.iter().find(|(ours, _)| *ours == path) else { return false };
+    let Some((_, text)) = every_file().into_iter().find(|(ours, _)| ours == path) else {
+        return false;
+    };
     let wrote = |found: &str| match path {
         "PROMPT_build.md" => InitFile::Build.wrote(found),
         "PROMPT_plan.md" => InitFile::Plan.wrote(found),
         "ralph.toml" => propose::is_as_written(found),
-        _ => found == *text,
+        _ => found == text,
     };
     let base = &project.worktree;
     unlinked(base, path).is_ok()
         && read_target(base, path).is_ok_and(|found| found.as_deref().is_some_and(wrote))
 }
 
-pub(super) const SETTINGS: &str = ".claude/settings.json";
-
-/// Processes every file. If one cannot be written, the others still are. `all`: every proposed check becomes a gate.
-pub(crate) fn install(project: &Project, mode: Mode, proposal: &Proposal, all: bool) -> Vec<Step> {
+/// Processes the files of every project and of these agents, with this text of `ralph.toml`. If one cannot be written,
+/// the others still are.
+pub(crate) fn install(
+    project: &Project,
+    mode: Mode,
+    agents: &[&Profile],
+    settings: &str,
+    test_command: &str,
+) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut step = |path: &str, did: Result<Did, String>| {
         let did = did.unwrap_or_else(Did::Refused);
         steps.push(Step { path: path.to_owned(), did });
     };
     let base = project.worktree.as_path();
-    let settings = proposal.settings(all);
-    for (path, text) in OURS {
-        let text = if path == OURS[0].0 { settings.as_str() } else { text };
+    let common = COMMON.iter().enumerate().map(|(index, (path, text))| {
+        let text = if index == 0 { settings } else { text };
+        ((*path).to_owned(), text.to_owned())
+    });
+    for (path, text) in common.chain(of_agents(agents)) {
         let wanted = |before: Option<&str>| {
             let stays = before.is_some_and(|before| mode != Mode::Force || before == text);
-            Ok((!stays).then(|| text.to_owned()))
+            Ok((!stays).then(|| text.clone()))
         };
-        step(path, file(base, path, mode, wanted));
+        step(&path, file(base, &path, mode, wanted));
     }
-    let test_command = proposal.test_command().map(|(command, _)| command).unwrap_or_default();
-    let agents = |before: Option<&str>| Ok(with_test_command(before, &test_command));
-    step("AGENTS.md", file(base, "AGENTS.md", mode, agents));
-    let settings = |before: Option<&str>| hooks::with_hooks(before, mode == Mode::Force);
-    step(SETTINGS, file(base, SETTINGS, mode, settings));
+    let notes = |before: Option<&str>| Ok(with_test_command(before, test_command));
+    step("AGENTS.md", file(base, "AGENTS.md", mode, notes));
+    for hook in agents.iter().filter_map(|agent| agent.conventions.hooks) {
+        let settings =
+            |before: Option<&str>| hooks::with_hooks(before, hook.events, mode == Mode::Force);
+        step(hook.path, file(base, hook.path, mode, settings));
+    }
     for name in [".ralph/features", ".ralph/skills"] {
         step(&shown(project, name), folder(&project.root, name, mode));
     }
@@ -239,6 +238,7 @@ pub(super) fn with_test_command(before: Option<&str>, command: &str) -> Option<S
 
 #[cfg(test)]
 mod tests {
+    use super::super::files::SKILLS;
     use super::*;
 
     #[test]
@@ -263,10 +263,7 @@ mod tests {
     /// An agent that is called with a skill reads all of it.
     #[test]
     fn a_skill_stays_below_1500_tokens() {
-        let skills = OURS.iter().filter(|(path, _)| path.ends_with("SKILL.md"));
-        let sizes: Vec<usize> =
-            skills.map(|(_, text)| ralph_core::attempt::prompt::tokens(text)).collect();
-        assert_eq!(sizes.len(), 3);
+        let sizes = SKILLS.map(|(_, text)| ralph_core::attempt::prompt::tokens(text));
         assert!(sizes.iter().all(|size| *size < 1_500), "{sizes:?}");
     }
 
@@ -309,7 +306,7 @@ mod tests {
 
     #[test]
     fn s0_14_only_the_planner_ends_with_the_promise() {
-        for (path, text) in OURS {
+        for (path, text) in every_file() {
             let promises = text.contains("<promise>Tastes Like Burning.</promise>");
             assert_eq!(promises, path.contains("ralph-plan"), "{path}");
         }
@@ -317,12 +314,11 @@ mod tests {
 
     #[test]
     fn skills_have_a_name_and_a_description() {
-        for (path, text) in OURS.into_iter().filter(|(path, _)| path.ends_with("SKILL.md")) {
-            let name = path.split('/').nth(2).unwrap();
+        for (name, text) in SKILLS {
             let front = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
             let (front, body) = front.unwrap();
-            assert!(front.starts_with(&format!("name: {name}\ndescription: ")), "{path}");
-            assert!(front.lines().all(|line| line.len() < 1024) && body.len() < 5_000, "{path}");
+            assert!(front.starts_with(&format!("name: {name}\ndescription: ")), "{name}");
+            assert!(front.lines().all(|line| line.len() < 1024) && body.len() < 5_000, "{name}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `ralph init`.
 
 mod checks;
+mod files;
 mod hooks;
 mod install;
 mod propose;
@@ -13,10 +14,12 @@ use ralph_engine::project::Project;
 use ralph_engine::store::SqliteStore;
 use ralph_ui::style::Meaning;
 
-pub(crate) use install::{Did, Mode, Step, UNTOUCHED_GO, install, is_as_written};
+pub(crate) use files::{agents_in_use, skill_folders, untouched_go};
+pub(crate) use install::{Did, Mode, Step, install, is_as_written};
 pub(crate) use propose::Proposal;
 pub(crate) use undo::{Undo, apply, undo};
 
+use crate::config::key;
 use crate::error::{Done, Result};
 use crate::launch::{self, suggest};
 use crate::trust::{ask, may_ask};
@@ -24,17 +27,21 @@ use crate::wiring::{Context, text_of};
 
 /// Set up a repository: settings, prompts, tests and other checks, agent skills and hooks
 ///
-/// Overwrites nothing: existing files stay, and AGENTS.md and .claude/settings.json only get additions. Prints a
-/// line for each file: made, updated, kept or refused.
+/// Overwrites nothing: existing files stay, and AGENTS.md and the file with the agent's hooks only get additions. Prints
+/// a line for each file: made, updated, kept or refused. Skills and hooks go where the agents that your settings name look
+/// for them.
 ///
 /// ralph finds the tests, lints, type checks and format checks of the repository and runs none of them. The tests
 /// become the gate. The other checks are comments in ralph.toml, unless you say yes to the question at a terminal,
 /// or --gates all.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  ralph init && ralph doctor\n  ralph init --gates all\n  ralph init --undo"
+    after_help = "Examples:\n  ralph init && ralph doctor\n  ralph init --agent codex\n  ralph init --gates all\n  ralph init --undo"
 )]
 pub(crate) struct InitArgs {
+    /// The agent that ralph drives here: ralph.toml names it [default: agent.name, else claude]
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
     /// Rewrite ralph's own files: ralph.toml, PROMPT_build.md, PROMPT_plan.md, its skills and its hooks
     #[arg(long)]
     force: bool,
@@ -42,7 +49,7 @@ pub(crate) struct InitArgs {
     #[arg(long, value_name = "WHICH")]
     gates: Option<Gates>,
     /// Remove what init wrote and you have not changed; keeps tasks and logs
-    #[arg(long, conflicts_with_all = ["force", "gates"])]
+    #[arg(long, conflicts_with_all = ["force", "gates", "agent"])]
     undo: bool,
     /// Print JSON
     #[arg(long)]
@@ -66,7 +73,15 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     let proposal = Proposal::of(&project);
     let all = wants_all(args, &project, &proposal, context)?;
     let mode = if args.force { Mode::Force } else { Mode::Add };
-    let steps = install(&project, mode, &proposal, all);
+    let config = context.config()?;
+    let agent = args.agent.as_deref().map(launch::agent_profile).transpose()?;
+    let agents = match agent {
+        Some(agent) => vec![agent],
+        None => agents_in_use(&config),
+    };
+    let named = agent.map(|agent| agent.name).filter(|name| *name != config.get(key::AGENT_NAME));
+    let test_command = proposal.test_command().map(|(command, _)| command).unwrap_or_default();
+    let steps = install(&project, mode, &agents, &proposal.settings(named, all), &test_command);
     let agents = text_of(&project, "AGENTS.md").unwrap_or_default();
     let test_command = agents_md::test_command(&agents).unwrap_or_default();
     if args.json {
@@ -84,6 +99,11 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
         context.out.warning(format!("this repository could not be approved: {}", error.message()));
     }
     tell_checks(&proposal, &test_command, &steps, all, context);
+    if let Some(name) = named.filter(|_| was_kept(&steps, "ralph.toml")) {
+        context.out.warning(format!(
+            "ralph.toml stays as it is; to drive {name} here, set agent.name = \"{name}\" in it, or use --force"
+        ));
+    }
     refuse_if_refused(&steps, "ralph init")?;
     for line in launch::sandbox_offer(&project, context)? {
         context.out.note(line);
@@ -159,14 +179,17 @@ fn tell_checks(
     let checks: Vec<String> =
         checks.map(|check| format!("{} ({}, {})", check.command, check.kind, check.from)).collect();
     let checks = checks.join(", ");
-    let kept = steps.iter().any(|step| step.path == "ralph.toml" && step.did == Did::Kept);
-    context.out.note(match (kept, all) {
+    context.out.note(match (was_kept(steps, "ralph.toml"), all) {
         (true, _) => {
             format!("other checks in this repository: {checks}; gates are in your ralph.toml")
         }
         (false, true) => format!("also gates, in ralph.toml: {checks}"),
         (false, false) => format!("found, as comments in ralph.toml: {checks}"),
     });
+}
+
+fn was_kept(steps: &[Step], path: &str) -> bool {
+    steps.iter().any(|step| step.path == path && step.did == Did::Kept)
 }
 
 fn cmd_undo(args: &InitArgs, project: &Project, context: &mut Context<'_>) -> Done {

@@ -13,6 +13,10 @@ use crate::detection::{DetectedCommand, read_top, test_commands};
 const SETTINGS: &str = include_str!("ralph.toml");
 /// Where that example starts.
 const EXAMPLE: &str = "#\n# [[gate]]";
+/// Its first section.
+const FIRST: &str = "[loop]";
+/// The section before it, where init is given an agent.
+const AGENT: &str = "[agent]\n# The agent that ralph drives in this repository.\n";
 /// What stands before the mark at the end of a file with proposals.
 const MARK: &str = "# For ralph init --undo, which removes this file only while it is unchanged: ";
 /// How many folders of a monorepo are looked at.
@@ -78,8 +82,22 @@ impl Proposal {
         Some((command, from.join(", ")))
     }
 
-    /// The text of `ralph.toml`. `all`: every check is a gate, and not only a comment.
-    pub(crate) fn settings(&self, all: bool) -> String {
+    /// The text of `ralph.toml`. `agent`: the one that ralph drives here, where that is not the default. `all`: every
+    /// check is a gate, and not only a comment.
+    pub(crate) fn settings(&self, agent: Option<&str>, all: bool) -> String {
+        let text = self.with_checks(all);
+        let text = match agent {
+            Some(name) => text.replacen(FIRST, &format!("{AGENT}name = \"{name}\"\n\n{FIRST}"), 1),
+            None => text,
+        };
+        if text == SETTINGS {
+            return text;
+        }
+        let mark = mark(&text);
+        format!("{text}\n{MARK}{mark}\n")
+    }
+
+    fn with_checks(&self, all: bool) -> String {
         let head = SETTINGS.split_once(EXAMPLE).map(|(head, _)| head);
         let Some(head) = head.filter(|_| !self.checks.is_empty()) else {
             return SETTINGS.to_owned();
@@ -113,8 +131,6 @@ impl Proposal {
                 text.push_str(&format!("{comment}{line}\n"));
             }
         }
-        let mark = mark(&text);
-        text.push_str(&format!("\n{MARK}{mark}\n"));
         text
     }
 }
@@ -156,9 +172,9 @@ mod tests {
 
     #[test]
     fn checks_are_comments_or_gates_with_names_of_their_own() {
-        let comments: toml::Table = proposal().settings(false).parse().unwrap();
+        let comments: toml::Table = proposal().settings(None, false).parse().unwrap();
         assert!(!comments.contains_key("gate") && comments.contains_key("loop"));
-        let gates: toml::Table = proposal().settings(true).parse().unwrap();
+        let gates: toml::Table = proposal().settings(None, true).parse().unwrap();
         let gates = gates["gate"].as_array().unwrap();
         let read = |gate: &toml::Value| {
             (
@@ -172,7 +188,7 @@ mod tests {
         assert_eq!(read, expected.map(|(name, command)| (name.to_owned(), command.to_owned())));
         // Without the comment marks, the one text is the other.
         let uncommented =
-            proposal().settings(false).replace("\n# [[gate]]\n# name", "\n[[gate]]\nname");
+            proposal().settings(None, false).replace("\n# [[gate]]\n# name", "\n[[gate]]\nname");
         let uncommented = uncommented.replace("\n# command", "\ncommand");
         let gates: toml::Table = uncommented.parse().unwrap();
         assert_eq!(gates["gate"].as_array().unwrap().len(), 4);
@@ -180,12 +196,17 @@ mod tests {
 
     #[test]
     fn a_file_is_unchanged_until_any_byte_of_it_changes() {
-        for text in [proposal().settings(false), proposal().settings(true), SETTINGS.to_owned()] {
+        let named =
+            [proposal(), Proposal::default()].map(|found| found.settings(Some("codex"), false));
+        let [one, other] = named;
+        assert_eq!(one.parse::<toml::Table>().unwrap()["agent"]["name"].as_str(), Some("codex"));
+        let texts = [false, true].map(|all| proposal().settings(None, all));
+        for text in texts.into_iter().chain([one, other, SETTINGS.to_owned()]) {
             assert!(is_as_written(&text), "{text}");
             assert!(!is_as_written(&text.replace("confirm", "trust")), "{text}");
             assert!(!is_as_written(&format!("{text}\n[loop]\n")), "{text}");
         }
-        assert!(!is_as_written(&proposal().settings(true).replace("\"c\"", "\"e\"")));
+        assert!(!is_as_written(&proposal().settings(None, true).replace("\"c\"", "\"e\"")));
     }
 
     #[test]

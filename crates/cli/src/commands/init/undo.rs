@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 
 use ralph_core::agents_md;
+use ralph_engine::agents::{AGENTS, HookFile};
 use ralph_engine::project::{Project, write_atomically};
 
+use super::files::{every_file, skill_folders};
 use super::hooks;
-use super::install::{
-    Did, OURS, SETTINGS, Step, agents_section, is_as_written, read_target, unlinked,
-};
+use super::install::{Did, Step, agents_section, is_as_written, read_target, unlinked};
 use super::propose::Proposal;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,29 +22,32 @@ pub(crate) enum Undo {
 }
 
 /// Every existing file of `ralph init`, by its path in the worktree.
-pub(crate) fn undo(project: &Project) -> Vec<(&'static str, Undo)> {
+pub(crate) fn undo(project: &Project) -> Vec<(String, Undo)> {
     let base = project.worktree.as_path();
     let mut found = Vec::new();
-    for (path, _) in OURS {
-        if base.join(path).symlink_metadata().is_err() {
+    for (path, _) in every_file() {
+        if base.join(&path).symlink_metadata().is_err() {
             continue;
         }
-        let undo = match is_as_written(project, path) {
+        let undo = match is_as_written(project, &path) {
             true => Undo::Remove,
             false => Undo::Keep("you have changed it since `ralph init`".to_owned()),
         };
         found.push((path, undo));
     }
     let text =
-        |path| unlinked(base, path).and_then(|_| read_target(base, path)).unwrap_or_default();
+        |path: &str| unlinked(base, path).and_then(|_| read_target(base, path)).unwrap_or_default();
     // A project that has grown shows another command today than at first.
     let proposal = Proposal::of(project);
     let commands = proposal.tests.iter().map(|found| found.command.clone());
     let commands: Vec<String> =
         commands.chain(proposal.test_command().map(|(command, _)| command)).collect();
     let agents = text("AGENTS.md").and_then(|text| without_section(&text, &commands));
-    found.extend(agents.map(|undo| ("AGENTS.md", undo)));
-    found.extend(text(SETTINGS).and_then(|text| without_hooks(&text)).map(|undo| (SETTINGS, undo)));
+    found.extend(agents.map(|undo| ("AGENTS.md".to_owned(), undo)));
+    for hook in AGENTS.iter().filter_map(|agent| agent.conventions.hooks) {
+        let undo = text(hook.path).and_then(|text| without_hooks(&text, &hook));
+        found.extend(undo.map(|undo| (hook.path.to_owned(), undo)));
+    }
     found
 }
 
@@ -52,16 +55,15 @@ pub(crate) fn undo(project: &Project) -> Vec<(&'static str, Undo)> {
 pub(super) fn undo_all(project: &Project) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for (path, undo) in undo(project) {
-        let did = match (apply(project, path, &undo), &undo) {
+        let did = match (apply(project, &path, &undo), &undo) {
             (Err(why), _) => Did::Refused(why),
             (Ok(()), Undo::Keep(why)) => Did::Stays(why.clone()),
             (Ok(()), Undo::Remove) => Did::Removed,
             (Ok(()), Undo::Rewrite(_)) => Did::Updated,
         };
-        steps.push(Step { path: path.to_owned(), did });
+        steps.push(Step { path, did });
     }
-    let skills = OURS.iter().filter_map(|(path, _)| path.strip_suffix("/SKILL.md"));
-    let here = skills.chain([".claude/skills", ".claude"]).map(|name| project.worktree.join(name));
+    let here = skill_folders().into_iter().map(|name| project.worktree.join(name));
     let shared = [".ralph/features", ".ralph/skills", ".ralph"].map(|name| project.root.join(name));
     let folders: Vec<PathBuf> = here.chain(shared).collect();
     for folder in folders.iter().filter(|folder| folder.is_dir() && !folder.is_symlink()) {
@@ -117,8 +119,8 @@ fn without_section(text: &str, found: &[String]) -> Option<Undo> {
     Some(Undo::Rewrite(rest.replace('\n', end)))
 }
 
-fn without_hooks(text: &str) -> Option<Undo> {
-    let rest = hooks::without_hooks(text)?;
+fn without_hooks(text: &str, of: &HookFile) -> Option<Undo> {
+    let rest = hooks::without_hooks(text, of.events)?;
     match rest.trim() {
         "{}" | "{\n}" => Some(Undo::Remove),
         _ => Some(Undo::Rewrite(rest)),
@@ -129,6 +131,11 @@ fn without_hooks(text: &str) -> Option<Undo> {
 mod tests {
     use super::super::install::with_test_command;
     use super::*;
+
+    const HOOKS: HookFile = HookFile {
+        path: "settings.json",
+        events: &[("SessionEnd", "session-end"), ("PreCompact", "pre-compact")],
+    };
 
     #[test]
     fn what_was_added_to_agents_md_goes_and_nothing_else() {
@@ -151,23 +158,27 @@ mod tests {
 
     #[test]
     fn ralphs_hooks_go_and_yours_stay() {
-        let only = hooks::with_hooks(None, false).unwrap().unwrap();
-        assert_eq!(without_hooks(&only), Some(Undo::Remove));
+        let only = hooks::with_hooks(None, HOOKS.events, false).unwrap().unwrap();
+        assert_eq!(without_hooks(&only, &HOOKS), Some(Undo::Remove));
         for before in [
             "{\n\t\"z\": 1.50e1,\n\t\"a\": [ 1,2 ]\n}\n",
             "{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"hooks\": []\n      }\n    ]\n  }\n}\n",
             "{\n  \"hooks\": {\n    \"SessionEnd\": [\n      {\n        \"matcher\": \"x\"\n      }\n    ]\n  },\n  \"b\": 2\n}\n",
         ] {
-            let after = hooks::with_hooks(Some(before), false).unwrap().unwrap();
-            assert_eq!(without_hooks(&after), Some(Undo::Rewrite(before.to_owned())), "{after}");
-            assert_eq!(without_hooks(before), None);
+            let after = hooks::with_hooks(Some(before), HOOKS.events, false).unwrap().unwrap();
+            assert_eq!(
+                without_hooks(&after, &HOOKS),
+                Some(Undo::Rewrite(before.to_owned())),
+                "{after}"
+            );
+            assert_eq!(without_hooks(before, &HOOKS), None);
         }
         // On one line the blanks differ, and nothing else.
         let before = r#"{"permissions":{"allow":["Bash(ls:*)"]},"hooks":{"Stop":[{"hooks":[]}]}}"#;
-        let after = hooks::with_hooks(Some(before), false).unwrap().unwrap();
-        let Some(Undo::Rewrite(back)) = without_hooks(&after) else { panic!("{after}") };
+        let after = hooks::with_hooks(Some(before), HOOKS.events, false).unwrap().unwrap();
+        let Some(Undo::Rewrite(back)) = without_hooks(&after, &HOOKS) else { panic!("{after}") };
         let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         assert_eq!(read(&back), read(before));
-        assert_eq!(without_hooks("nonsense"), None);
+        assert_eq!(without_hooks("nonsense", &HOOKS), None);
     }
 }

@@ -6,15 +6,30 @@ use super::{
 };
 
 /// The prompt of a `pick` session: the build skill and the output of `peek`, byte for byte, then what is known
-/// about returned tasks, within `budget` tokens.
-pub fn pick_prompt(peek: &str, offered: &[AttemptContext], budget: usize) -> String {
+/// about returned tasks, within `budget` tokens. `skill` is its text, for an agent that is not called with a skill by
+/// its name.
+pub fn pick_prompt(
+    skill: Option<&str>,
+    peek: &str,
+    offered: &[AttemptContext],
+    budget: usize,
+) -> String {
     let sections: Vec<Section<'_>> = offered.iter().filter_map(returned).collect();
-    let mut prompt = format!("/ralph-build {peek}");
+    let mut prompt = match skill {
+        None => format!("/ralph-build {peek}"),
+        Some(text) => without_front_matter(text).replacen("$ARGUMENTS", peek, 1),
+    };
     for text in written(&sections, budget).0 {
         let gap = if prompt.ends_with('\n') { "\n" } else { "\n\n" };
         prompt.push_str(&format!("{gap}{text}\n"));
     }
     prompt
+}
+
+/// The text of a skill, without what is for the agent that finds it.
+fn without_front_matter(text: &str) -> &str {
+    let rest = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+    rest.map_or(text, |(_, body)| body).trim_start()
 }
 
 /// What is known about a task beyond what `peek` shows; `None` when nothing is.
@@ -76,8 +91,8 @@ mod tests {
     fn s0_4_tasks_that_did_not_come_back_add_nothing_to_the_look_at_the_plan() {
         let peek = "## Task a\nid: a\n\n## Task b\nid: b\n";
         let fresh = [offered("a"), offered("b")];
-        assert_eq!(pick_prompt(peek, &fresh, 1_000), format!("/ralph-build {peek}"));
-        assert_eq!(pick_prompt(peek, &[], 1_000), format!("/ralph-build {peek}"));
+        assert_eq!(pick_prompt(None, peek, &fresh, 1_000), format!("/ralph-build {peek}"));
+        assert_eq!(pick_prompt(None, peek, &[], 1_000), format!("/ralph-build {peek}"));
     }
 
     #[test]
@@ -105,7 +120,7 @@ mod tests {
             }],
             ..offered("b")
         };
-        let prompt = pick_prompt("PEEK\n", &[offered("a"), came_back.clone()], 1_000);
+        let prompt = pick_prompt(None, "PEEK\n", &[offered("a"), came_back.clone()], 1_000);
         insta::assert_snapshot!(prompt, @r"
         /ralph-build PEEK
 
@@ -132,7 +147,14 @@ mod tests {
             }],
             ..came_back
         };
-        let prompt = pick_prompt("PEEK\n", &[long], 100);
+        let prompt = pick_prompt(None, "PEEK\n", &[long], 100);
         assert!(prompt.len() < 1_500 && prompt.contains("see `ralph task show b`"), "{prompt}");
+    }
+
+    #[test]
+    fn an_agent_without_skills_gets_the_text_of_the_skill_around_the_tasks() {
+        let skill = "---\nname: ralph-build\n---\n\n# One task\n\n$ARGUMENTS\n\nClaim one.\n";
+        let prompt = pick_prompt(Some(skill), "## Task a", &[], 1_000);
+        assert_eq!(prompt, "# One task\n\n## Task a\n\nClaim one.\n");
     }
 }

@@ -381,7 +381,7 @@ fn s0_16_the_agent_does_not_judge_the_plan_as_a_whole() {
 #[test]
 fn s0_4_peek_output_goes_unmodified_behind_the_skill() {
     let peek = "## Task a\nid: a\ntitle: \u{1b}[1m {{ x }}\n";
-    assert_eq!(pick_prompt(peek, &[], 1_000), format!("/ralph-build {peek}"));
+    assert_eq!(pick_prompt(None, peek, &[], 1_000), format!("/ralph-build {peek}"));
 }
 
 #[test]

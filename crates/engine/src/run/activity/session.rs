@@ -412,7 +412,10 @@ impl Ports {
                 let text = (self.setup.ports.peek_text)(&peek);
                 let prompting = &self.setup.agent.prompting;
                 let offered = prompting.returned(self.store().as_mut(), &peek.claimable)?;
-                Ok(PromptBy::Argument(pick_prompt(&text, &offered, prompting.budget)))
+                let agent = self.setup.agent.program.agent;
+                let prompt =
+                    pick_prompt(prompting.skill_for(agent), &text, &offered, prompting.budget);
+                Ok(PromptBy::Argument(prompt))
             }
         }
     }
