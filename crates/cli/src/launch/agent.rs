@@ -22,6 +22,17 @@ pub(super) fn agent_for(role: Key<Text>, config: &Config) -> &str {
     Some(config.get(role)).filter(|name| !name.is_empty()).unwrap_or(config.get(key::AGENT_NAME))
 }
 
+/// The agents that work in turn while this one is at a limit: those that the settings list, without itself.
+pub(super) fn fallback_of<'a>(agent: &str, config: &'a Config) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in config.get(key::AGENT_FALLBACK) {
+        if name != agent && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(20);
 

@@ -20,7 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) fn used(config: &Config) -> Vec<&str> {
     let roles = [key::AGENT_NAME, key::AGENT_BUILD, key::AGENT_PLAN, key::AGENT_VERIFY];
     let mut names: Vec<&str> = Vec::new();
-    for name in roles.map(|role| config.get(role)) {
+    let named = roles.into_iter().map(|role| config.get(role));
+    for name in named.chain(config.get(key::AGENT_FALLBACK)) {
         if !name.is_empty() && !names.contains(&name) {
             names.push(name);
         }
