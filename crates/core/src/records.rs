@@ -61,6 +61,9 @@ pub struct Attempt {
     pub agent: AgentId,
     /// Which claim it was.
     pub generation: Generation,
+    /// The agent CLI that worked, in a run with several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// The model that was asked for.
     pub model: Option<String>,
     /// The level of the sandbox it ran in.

@@ -9,13 +9,14 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use ralph_core::agent::{self, EndClass, ProcessEnd, SessionEnd, Signals, Tier};
 use ralph_core::ids::{AttemptId, QuestionId, RunId};
+use ralph_core::policy::strategy::TierNames;
 use ralph_core::records::Verdict;
 use ralph_core::run::{
     Cancel, ChangeSize, Claims, Class, Commits, Conflict, Control, Effect, EndsWhen, Exhausted,
-    Fact, GateReport, Input, Landing, Phase, Picker, Policy, Port, Publication, Publish,
-    PublishEnd, Request, RequestedOutcome, Review, ReviewEnd, RunEvent, RunState, SessionReport,
-    Settled, Slot, SlotId, Survey, TaskAction, TaskBrief, TaskResult, Unit, VERIFIER, Verifier,
-    VerifierModel, VerifierReport, decide,
+    Fact, FallbackAgent, GateReport, Input, Landing, Phase, Picker, Policy, Port, Publication,
+    Publish, PublishEnd, Request, RequestedOutcome, Review, ReviewEnd, RunEvent, RunState,
+    SessionReport, Settled, Slot, SlotId, Survey, TaskAction, TaskBrief, TaskResult, Unit,
+    VERIFIER, Verifier, VerifierModel, VerifierReport, decide,
 };
 use ralph_core::task::{Counts, RetryLimit, Status};
 use ralph_core::{AgentId, TaskId, Timestamp};
@@ -63,6 +64,12 @@ fn published(policy: Policy) -> Policy {
         publish: Some(Publish { auto_push: false, auto_pr: true, watch_ms: 60_000 }),
         ..policy
     }
+}
+
+/// With agents that stand in for the preferred one.
+fn with_fallback(policy: Policy, agents: usize) -> Policy {
+    let agent = |name: &str| FallbackAgent { name: name.to_owned(), tiers: TierNames::default() };
+    Policy { fallback: ["codex", "gemini"].into_iter().take(agents).map(agent).collect(), ..policy }
 }
 
 fn publication(dice: &mut Dice<'_>) -> Publication {
@@ -224,6 +231,16 @@ impl World {
             }
             if let Effect::RunSession { task: Some(task), .. } = &effect {
                 self.begun.push(task.id.clone());
+            }
+            let starts =
+                step.facts.iter().any(|fact| matches!(fact, Fact::IterationStarted { .. }));
+            if let (true, Effect::RunSession { agent, .. }) = (starts, &effect) {
+                let at_limit = |agent| {
+                    self.state.agents.limit(agent).is_some_and(|limit| limit.until > self.now)
+                };
+                let others = 0..=self.state.policy.fallback.len();
+                let all = others.into_iter().all(at_limit);
+                prop_assert!(all || !at_limit(*agent), "agent {agent} is at a limit");
             }
             let judged = matches!(effect, Effect::Judge { .. } | Effect::Verify { .. });
             prop_assert!(
@@ -548,7 +565,10 @@ impl World {
             EndClass::Cancelled,
             EndClass::Overload,
         ];
-        let class = ENDS[usize::from(dice.roll(12))];
+        let class = match ENDS[usize::from(dice.roll(12))] {
+            EndClass::Auth if dice.roll(2) == 1 => EndClass::Billing,
+            class => class,
+        };
         let mut signals = Signals::default();
         let mut requests = vec![];
         for task in &held {
@@ -693,9 +713,11 @@ proptest! {
         verify in any::<bool>(),
         integrates in any::<bool>(),
         publish in any::<bool>(),
+        agents in 0usize..3,
     ) {
         let picker = if picks { Picker::Agent } else { Picker::Loop };
         let policy = Policy { integrates, ..policy(picker, slots, max) };
+        let policy = with_fallback(policy, agents);
         let policy = if verify { verified(policy) } else { policy };
         let policy = if publish { published(policy) } else { policy };
         let world = play(policy, tasks, &rolls, cancel_at)?;
@@ -729,6 +751,7 @@ proptest! {
         max in 1u32..12,
         tasks in 0u64..8,
         for_a_text in any::<bool>(),
+        agents in 0usize..3,
     ) {
         // A text is judged after every session, and a question ends the run.
         let text = || Policy {
@@ -740,6 +763,7 @@ proptest! {
             ..by_iteration(max)
         };
         let policy = if for_a_text { text() } else { by_iteration(max) };
+        let policy = with_fallback(policy, agents);
         let policy = if max % 2 == 0 { verified(policy) } else { policy };
         let world = play(policy, tasks, &rolls, None)?;
         prop_assert!(world.state.ended, "{:#?}", world.events.last());
@@ -774,6 +798,7 @@ proptest! {
     ) {
         let integrates = slots > 1;
         let policy = Policy { integrates, ..policy(Picker::Loop, slots, Some(max)) };
+        let policy = with_fallback(policy, tasks as usize % 3);
         let policy = if max % 2 == 0 { verified(policy) } else { policy };
         let policy = if tasks % 2 == 0 { published(policy) } else { policy };
         let world = play(policy, tasks, &rolls, None)?;

@@ -76,6 +76,7 @@ pub fn setup(base: Base<'_>) -> Setup {
         },
         agent: AgentSetup {
             program: agent("script", Path::new("script")),
+            fallback: vec![],
             tools: vec![],
             environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
             watch: Watch::default(),

@@ -20,6 +20,8 @@ pub struct DryRun {
     /// The user's own prompt is used.
     pub custom_prompt: bool,
     pub command: Vec<String>,
+    /// The agents that would work while the first is at a limit.
+    pub fallback: Vec<String>,
     /// The estimated length of the prompt.
     pub prompt_tokens: u64,
     /// How much of it comes from ralph itself: rules, signals, learning.
@@ -61,6 +63,9 @@ impl DryRun {
         line(format!("Would use prompt: {prompt}"));
         let command: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
         line(format!("Agent command: {}", command.join(" ")));
+        if !self.fallback.is_empty() {
+            line(format!("At a limit: {}", self.fallback.join(", then ")));
+        }
         line(format!(
             "Prompt size: about {} tokens, {} of them from ralph itself",
             self.prompt_tokens, self.own_tokens
@@ -151,6 +156,7 @@ mod tests {
             command: ["claude", "--print", "--system-prompt", "You're a loop"]
                 .map(Into::into)
                 .into(),
+            fallback: vec![],
             prompt_tokens: 1_480,
             own_tokens: 790,
             gates: vec!["fmt".into(), "test".into()],

@@ -1,5 +1,6 @@
 //! `ralph logs`: shows a run again, follows the current one, or replays one at its own pace.
 
+use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -159,22 +160,39 @@ fn options(context: &Context<'_>) -> Result<Options> {
 struct Agents {
     builder: String,
     verifier: Option<String>,
+    /// The agent of each slot's iteration, and of each log, where a run has several.
+    of_slots: HashMap<SlotId, String>,
+    of_logs: HashMap<String, String>,
 }
 
 impl Agents {
     fn of<'a>(journal: impl IntoIterator<Item = &'a RunEvent>) -> Self {
-        let started = journal.into_iter().find_map(|event| match &event.fact {
-            Fact::RunStarted { agent, policy, .. } => Some((agent, policy)),
-            _ => None,
-        });
-        let Some((agent, policy)) = started else { return Self::default() };
-        let verifier = policy.verify.as_ref().map(|verifier| verifier.agent.clone());
-        Self { builder: agent.clone(), verifier }
+        let mut agents = Self::default();
+        journal.into_iter().for_each(|event| agents.follow(&event.fact));
+        agents
+    }
+
+    fn follow(&mut self, fact: &Fact) {
+        match fact {
+            Fact::RunStarted { agent, policy, .. } => {
+                self.builder.clone_from(agent);
+                self.verifier = policy.verify.as_ref().map(|verifier| verifier.agent.clone());
+            }
+            Fact::IterationStarted { slot, agent: Some(agent), .. } => {
+                self.of_slots.insert(*slot, agent.clone());
+            }
+            Fact::SessionStarted { slot, log } => {
+                if let Some(agent) = self.of_slots.get(slot) {
+                    self.of_logs.insert(log.clone(), agent.clone());
+                }
+            }
+            _ => {}
+        }
     }
 
     fn of_log(&self, path: &str) -> &str {
         let verifier = self.verifier.as_deref().filter(|_| path.ends_with(VERIFIER_LOG));
-        verifier.unwrap_or(&self.builder)
+        verifier.or(self.of_logs.get(path).map(String::as_str)).unwrap_or(&self.builder)
     }
 }
 
@@ -227,12 +245,9 @@ fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Do
             continue;
         };
         reporter.event(&event);
-        match &event.fact {
-            Fact::RunStarted { .. } => agents = Agents::of([&event]),
-            Fact::SessionStarted { slot, log } => {
-                tails.extend(Tail::new(*slot, PathBuf::from(log), agents.of_log(log)));
-            }
-            _ => {}
+        agents.follow(&event.fact);
+        if let Fact::SessionStarted { slot, log } = &event.fact {
+            tails.extend(Tail::new(*slot, PathBuf::from(log), agents.of_log(log)));
         }
     }
     Ok(reporter.close()?)

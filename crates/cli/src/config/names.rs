@@ -69,10 +69,9 @@ pub(super) fn env_name(key: &str) -> String {
 }
 
 /// Settings and sections of earlier or later versions, and why this version does not have them.
-const WITHOUT_EFFECT: [(&str, &str); 4] = [
+const WITHOUT_EFFECT: [(&str, &str); 3] = [
     ("loop.source", "the preset decides where tasks come from"),
     ("loop.prompt", "the preset decides how the agent gets its prompt"),
-    ("agent.fallback", ONE_AGENT),
     ("serve", "this version has no web page"),
 ];
 /// The agents of such versions, which have a section in `agent` and one in `models`.

@@ -146,6 +146,7 @@ settings! {
     AGENT_BUILD: Text = row("agent.build", EVERY_AGENT, EMPTY);
     AGENT_PLAN: Text = row("agent.plan", EVERY_AGENT, EMPTY);
     AGENT_VERIFY: Text = row("agent.verify", EVERY_AGENT, EMPTY);
+    AGENT_FALLBACK: List = row("agent.fallback", SettingKind::List(&EVERY_AGENT), NONE);
     AGENT_ENV: List = guarded("agent.env", TEXTS, NONE, Reach::UserOnly);
     AGENT_TIMEOUT: OrPreset<Time> = by_preset("agent.timeout", &SettingKind::Duration);
     AGENT_SILENCE: Time = row("agent.silence", SettingKind::Duration, Lit::Text("15m"));

@@ -26,8 +26,20 @@ pub(super) fn agent_for(role: Key<Text>, config: &Config) -> &str {
 pub(crate) fn named_agents(config: &Config) -> Vec<&str> {
     let roles = [key::AGENT_NAME, key::AGENT_BUILD, key::AGENT_PLAN, key::AGENT_VERIFY];
     let mut names: Vec<&str> = Vec::new();
-    for name in roles.map(|role| config.get(role)) {
+    let named = roles.into_iter().map(|role| config.get(role));
+    for name in named.chain(config.get(key::AGENT_FALLBACK)) {
         if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The agents that work in turn while this one is at a limit: those that the settings list, without itself.
+pub(super) fn fallback_of<'a>(agent: &str, config: &'a Config) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in config.get(key::AGENT_FALLBACK) {
+        if name != agent && !names.contains(&name) {
             names.push(name);
         }
     }

@@ -59,6 +59,7 @@ pub(super) fn text(
         stop: stop.map(|stop| stop.sentence()),
         custom_prompt: plan.agent.prompting.template.path().is_some(),
         command: words.map(|word| shortened(&word.to_string_lossy())).collect(),
+        fallback: plan.policy.fallback.iter().map(|agent| agent.name.clone()).collect(),
         prompt_tokens: size as u64,
         own_tokens: own.min(size) as u64,
         gates: plan

@@ -291,6 +291,17 @@ fn plan(
     let resume = own.map(Interrupted::resume);
     let role = if options.mode == Mode::Plan { key::AGENT_PLAN } else { key::AGENT_BUILD };
     let (program, mut notices) = agent::find(agent_for(role, &config), &config, context)?;
+    let mut fallback = Vec::new();
+    // Only building goes on for as long as a limit lasts.
+    let stand_in = match options.mode {
+        Mode::Build => agent::fallback_of(program.agent.name, &config),
+        Mode::Plan | Mode::Prompt(_) | Mode::Feature(_) => vec![],
+    };
+    for name in stand_in {
+        let (found, more) = agent::find(name, &config, context)?;
+        fallback.push(found);
+        notices.extend(more);
+    }
     let mut verifier = None;
     if policy::verifies(options, &config, preset) {
         let found = agent::find(agent_for(key::AGENT_VERIFY, &config), &config, context)?;
@@ -298,7 +309,7 @@ fn plan(
         let known = notices.clone();
         notices.extend(found.1.into_iter().filter(|notice| !known.contains(notice)));
     }
-    let roles = (&program, verifier.as_ref());
+    let roles = (&program, &fallback[..], verifier.as_ref());
     let policy = policy::policy(options, &config, preset, roles, (own, call))?;
     let prompting = prompt::prompting(
         options,
@@ -336,6 +347,7 @@ fn plan(
     notices.extend(context.take_replaced().into_iter().map(|text| Notice::Other { text }));
     let agent = AgentSetup {
         program,
+        fallback,
         tools: config.texts(key::AGENT_ALLOWED_TOOLS),
         environment: agent::environment(context.environment, &config),
         watch: watch(&config, preset),
@@ -392,7 +404,8 @@ fn assemble(
     let mut store = context.store_of_run()?;
     let ready = plan(options, &at, context, store.as_mut())?;
     drop(store);
-    let agents: Vec<_> = std::iter::once(&ready.agent.program).chain(&ready.verifier).collect();
+    let builders = std::iter::once(&ready.agent.program).chain(&ready.agent.fallback);
+    let agents: Vec<_> = builders.chain(&ready.verifier).collect();
     let sandboxed = sandbox::of_run(&ready.project, &ready.config, &agents, context)?;
     let folder = ready.folder();
     let hook_environment = agent::gate_environment(context.environment);

@@ -2,8 +2,8 @@
 
 use ralph_core::policy::strategy::{Model, Strategy, TierNames};
 use ralph_core::run::{
-    Approve, Budget, Claims, Commits, EndsWhen, Exhausted, OnRed, Picker, Policy, Unit, Verifier,
-    VerifierModel,
+    Approve, Budget, Claims, Commits, EndsWhen, Exhausted, FallbackAgent, OnRed, Picker, Policy,
+    Unit, Verifier, VerifierModel,
 };
 use ralph_core::task::RetryLimit;
 use ralph_engine::agents::Profile;
@@ -38,7 +38,7 @@ pub(super) fn policy(
     options: &RunOptions,
     config: &Config,
     preset: &Preset,
-    (agent, verifier): (&AgentProgram, Option<&AgentProgram>),
+    (agent, fallback, verifier): (&AgentProgram, &[AgentProgram], Option<&AgentProgram>),
     (own, call): (Option<&Interrupted>, Option<&Interrupted>),
 ) -> Result<Policy> {
     let limit = |by_preset| resume::sessions(options, config, by_preset, own, call);
@@ -73,6 +73,7 @@ pub(super) fn policy(
         budget: resume::budget(config, budget(config), call.or(own)),
         strategy: strategy(config, preset)?,
         tiers: tiers(config, agent.agent),
+        fallback: fallback.iter().map(|program| stands_in(config, program)).collect(),
         integrates,
         port_retries: PORT_RETRIES,
         graph: preset.graph,
@@ -155,6 +156,11 @@ pub(super) fn policy(
 /// Whether a verifier checks work that passed the gates. Plans and single prompts have no verifier.
 pub(super) fn verifies(options: &RunOptions, config: &Config, preset: &Preset) -> bool {
     options.mode == Mode::Build && config.or_preset(key::LOOP_VERIFY, preset)
+}
+
+/// An agent that works while the preferred one is at a limit, with its own names for the models.
+fn stands_in(config: &Config, program: &AgentProgram) -> FallbackAgent {
+    FallbackAgent { name: program.agent.name.to_owned(), tiers: tiers(config, program.agent) }
 }
 
 fn verifier_model(config: &Config, agent: &AgentProgram, verifier: &AgentProgram) -> VerifierModel {

@@ -209,6 +209,7 @@ fn a_store_of_an_older_ralph_is_brought_up_to_date() {
     let known = version(&env);
     let first = "ALTER TABLE attempts DROP COLUMN changed; ALTER TABLE attempts DROP COLUMN said;
                  ALTER TABLE attempts DROP COLUMN fingerprint;
+                 ALTER TABLE attempts DROP COLUMN program;
                  INSERT INTO attempts (id, task, agent, generation, started_at, ended_at, outcome,
                    detail, input_tokens, output_tokens)
                  VALUES ('a-1', 1, 'x', 1, 1000, 2000, 'red', 'no', 1, 1);

@@ -10,6 +10,7 @@ mod costs;
 mod ends;
 mod escapes;
 mod evidence;
+mod fallback;
 mod forbidden;
 mod gates;
 mod git_hooks;

@@ -86,15 +86,27 @@ pub struct TierNames {
 }
 
 impl TierNames {
+    /// The name that was set for a tier; may be empty.
+    pub fn own(&self, tier: Tier) -> &str {
+        match tier {
+            Tier::Opus => &self.opus,
+            Tier::Sonnet => &self.sonnet,
+            Tier::Haiku => &self.haiku,
+        }
+    }
+
     /// The name to send to the agent.
     pub fn name<'a>(&'a self, model: &'a Model) -> &'a str {
-        let (own, word) = match model {
+        let tier = match model {
             Model::Named(name) => return name,
-            Model::Tier(Tier::Opus) => (&self.opus, "opus"),
-            Model::Tier(Tier::Sonnet) => (&self.sonnet, "sonnet"),
-            Model::Tier(Tier::Haiku) => (&self.haiku, "haiku"),
+            Model::Tier(tier) => *tier,
         };
-        if own.is_empty() { word } else { own }
+        let word = match tier {
+            Tier::Opus => "opus",
+            Tier::Sonnet => "sonnet",
+            Tier::Haiku => "haiku",
+        };
+        Some(self.own(tier)).filter(|own| !own.is_empty()).unwrap_or(word)
     }
 }
 

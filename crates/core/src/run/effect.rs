@@ -133,6 +133,8 @@ pub enum Effect {
         /// The task; `None` where the agent picks.
         task: Option<Box<TaskBrief>>,
         model: Option<String>,
+        /// Which agent of the run works, 0 for the preferred one.
+        agent: usize,
         /// The model that the strategy would have chosen, where something else chose: for the record.
         overridden: Option<String>,
         /// How often the task failed in the same way, where that chose the model; else the agent's hint did.

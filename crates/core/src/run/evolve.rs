@@ -40,8 +40,11 @@ impl RunState {
         self.at(slot, |slot| slot.work_mut().map_or((), change));
     }
 
-    pub(super) fn session_ended(&mut self, slot: SlotId, report: &SessionReport) {
+    pub(super) fn session_ended(&mut self, slot: SlotId, report: &SessionReport, at: Timestamp) {
         self.usage = self.usage.plus(report.end.usage);
+        if let Some(iteration) = self.slots.get(slot as usize).and_then(Slot::iteration) {
+            self.agents.session_ended(iteration.agent, report.end.class, (iteration.began, at));
+        }
         for note in &report.notes {
             self.trouble = self.trouble.and(trouble_signals(note));
         }
@@ -75,13 +78,15 @@ impl RunState {
         let (row, again) = (class.row(), *again);
         // Only sessions count.
         let session = self.slot(*slot).and_then(Slot::session);
-        let counts = row.counts && !session.is_some_and(|session| session.found);
+        let limited = session.is_some_and(|session| session.iteration.limited);
+        let row_counts = row.counts && !limited;
+        let counts = row_counts && !session.is_some_and(|session| session.found);
         let (started, parked) = session.map_or((false, false), |session| {
             (session.iteration.started, session.iteration.parked)
         });
         self.asked = (self.policy.asks && *class == Class::Question).then(|| detail.clone());
         match (self.is_retried(*class), again) {
-            (false, _) if row.counts => self.iteration_retries = 0,
+            (false, _) if row_counts => self.iteration_retries = 0,
             (true, true) => self.iteration_retries += 1,
             (true, false) if self.policy.on_exhausted == Exhausted::Stop => {
                 self.exhausted = Some(*class);
@@ -125,12 +130,13 @@ impl RunState {
             self.last_error = Some(format!("{class}: {detail}"));
         }
         self.limit_streak = if class.is_limit() { self.limit_streak + 1 } else { 0 };
+        self.last_limited = limited;
         self.last_tree.clone_from(tree);
         if *settled {
             self.last_commit.clone_from(head);
         }
         // An iteration that is judged as a whole may have no task that records it.
-        if self.policy.by_iteration() && row.counts {
+        if self.policy.by_iteration() && row_counts {
             self.trouble = match class {
                 Class::Done => TroubleSignals::default(),
                 _ => self.trouble.and(trouble(*class)),
@@ -145,7 +151,7 @@ impl RunState {
         let stays = self.cancel == Some(Cancel::AfterTask);
         let by_iteration = self.policy.by_iteration();
         self.at(*slot, |slot| {
-            let left = slot.left_in_hand(by_iteration, again || class.is_limit());
+            let left = slot.left_in_hand(by_iteration, again || class.is_limit() || limited);
             *slot = Slot { in_hand: left.filter(|_| stays), ..Slot::default() };
         });
     }

@@ -7,6 +7,7 @@ use super::SlotId;
 use super::approval::Risk;
 use super::class::Class;
 use super::control::Control;
+use super::fallback::AgentLimit;
 use super::input::Port;
 use super::landing::Landing;
 use super::merging::NeedsMerge;
@@ -70,6 +71,9 @@ pub enum Wait {
         /// The provider said when the limit resets; otherwise ralph guesses.
         #[serde(rename = "told")]
         reset_known: bool,
+        /// Every agent of the run is at a limit: the one whose limit ends first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
     },
     /// Other agents have claimed every task that is left.
     Others {
@@ -171,6 +175,9 @@ pub enum Fact {
         retry: u32,
         /// The model that is asked for.
         model: Option<String>,
+        /// The agent that works, in a run with several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
         /// The model that the strategy would have chosen, where the agent's hint or a repeated failure
         /// chose another.
         overridden: Option<String>,
@@ -346,6 +353,22 @@ pub enum Fact {
         again: bool,
         /// How long it took, from the claim to the recorded result.
         duration_ms: u64,
+    },
+    /// An agent met a limit that lasts. Its session does not count, and the other agents of the run go on.
+    AgentLimited {
+        slot: SlotId,
+        agent: String,
+        #[serde(flatten)]
+        limit: AgentLimit,
+    },
+    /// From now on another agent works: the one before met a limit, or the limit of a preferred one is over.
+    AgentSwitched {
+        slot: SlotId,
+        from: String,
+        to: String,
+        /// The limit of the one before; `None` when a preferred agent works again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<AgentLimit>,
     },
     /// The slot starts nothing for a while.
     WaitStarted {

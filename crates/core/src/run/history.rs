@@ -165,6 +165,7 @@ mod tests {
             agent: AgentId::new("agent").unwrap(),
             generation: 1,
             model: None,
+            program: None,
             sandbox: None,
             started_at: Timestamp::from_millis(number),
             end: class.map(|class| AttemptEnd {

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::approval::Approve;
+use super::fallback::FallbackAgent;
 use super::publish::Publish;
 use super::verifier::Verifier;
 use crate::policy::strategy::{Strategy, TierNames};
@@ -135,6 +136,9 @@ pub struct Policy {
     pub strategy: Strategy,
     /// What the agent calls the models.
     pub tiers: TierNames,
+    /// The agents that work while the preferred one is at a limit, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallback: Vec<FallbackAgent>,
     /// How often ralph retries after a failure of the task database or git.
     pub port_retries: u32,
     /// The loop works through a task graph by itself, and asks for a signal: nothing else says that a task is done.
@@ -220,6 +224,7 @@ impl Default for Policy {
             budget: Budget::default(),
             strategy: Strategy::CostOptimized,
             tiers: TierNames::default(),
+            fallback: vec![],
             port_retries: 4,
             graph: true,
             unit: Unit::Task,

@@ -65,6 +65,10 @@ pub struct Iteration {
     pub about: Option<About>,
     /// The model that was asked for.
     pub model: Option<String>,
+    /// Which agent of the run works, 0 for the preferred one.
+    pub agent: usize,
+    /// Its agent met a limit that lasts: another one goes on, and the iteration does not count.
+    pub limited: bool,
     /// Its session was started.
     pub started: bool,
     /// The user skipped its task.

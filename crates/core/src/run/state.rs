@@ -7,6 +7,7 @@ use super::budget::Allowance;
 use super::class::Class;
 use super::control::Cancel;
 use super::fact::{Fact, LeftTask, RunEvent, Wait};
+use super::fallback::Agents;
 use super::merging::NeedsMerge;
 use super::notice::Notice;
 use super::outcome::{Outcome, Planned, StopReason};
@@ -85,6 +86,10 @@ pub struct RunState {
     pub usage: Usage,
     /// Limits hit in a row.
     pub limit_streak: u32,
+    /// The agents, and the limits that they are at.
+    pub agents: Agents,
+    /// The agent of the last iteration met a limit that lasts, and others stand in for it.
+    pub last_limited: bool,
     /// Tasks done in a row.
     pub done_in_a_row: u32,
     /// Words of trouble in the task logs since the last done.
@@ -264,7 +269,8 @@ impl RunState {
     /// Applies a fact to the state.
     pub fn evolve(&mut self, fact: &Fact, at: Timestamp) {
         match fact {
-            Fact::RunStarted { agent_ids, head, settled_tree, resumed, .. } => {
+            Fact::RunStarted { agent, agent_ids, head, settled_tree, resumed, .. } => {
+                self.agents = Agents::new(agent, &self.policy.fallback);
                 self.started_at = at;
                 self.began_at = at;
                 self.agent_ids.clone_from(agent_ids);
@@ -290,7 +296,9 @@ impl RunState {
                 slot.missed += 1;
             }),
             Fact::SlotFreed { slot } => self.at(*slot, |slot| *slot = Slot::default()),
-            Fact::IterationStarted { slot, iteration, task, about, model, models, .. } => {
+            Fact::IterationStarted {
+                slot, iteration, task, about, model, agent, models, ..
+            } => {
                 self.marker = None;
                 self.hook_refused = false;
                 self.spare_iterations.retain(|spare| spare != iteration);
@@ -302,6 +310,7 @@ impl RunState {
                     task: task.clone(),
                     about: about.clone(),
                     model: model.clone(),
+                    agent: agent.as_ref().map_or(0, |agent| self.agents.index(agent)),
                     ..Iteration::default()
                 };
                 let phase = Phase::Running(Box::new(iteration));
@@ -316,7 +325,7 @@ impl RunState {
                     }
                 });
             }
-            Fact::SessionEnded { slot, report } => self.session_ended(*slot, report),
+            Fact::SessionEnded { slot, report } => self.session_ended(*slot, report, at),
             Fact::CandidateMade { slot, tree, changed, plan_only, .. } => {
                 let difference = match (changed, plan_only) {
                     (false, _) => Difference::None,
@@ -396,10 +405,18 @@ impl RunState {
                 if used_up && self.policy.on_exhausted == Exhausted::Stop {
                     self.exhausted = Some(*class);
                 }
-                self.task_settled(*class, reason);
+                // That its agent met a limit says nothing about the task.
+                if !self.slot(*slot).is_some_and(Slot::is_limited) {
+                    self.task_settled(*class, reason);
+                }
             }
             Fact::Committed { commit, .. } => self.last_commit = Some(commit.clone()),
             Fact::IterationEnded { .. } => self.iteration_ended(fact, at),
+            Fact::AgentLimited { slot, agent, limit } => {
+                self.agents.limited(agent, *limit);
+                self.at_iteration(*slot, |iteration| iteration.limited = true);
+            }
+            Fact::AgentSwitched { to, .. } => self.agents.switched(to),
             Fact::WaitStarted { slot, wait, until } => {
                 self.at(*slot, |slot| slot.wait = Some((wait.clone(), *until)));
             }

@@ -153,6 +153,7 @@ mod tests {
             about: None,
             retry: 0,
             model: None,
+            agent: None,
             overridden: None,
             raised: None,
             models: ModelState::default(),

@@ -242,6 +242,7 @@ mod tests {
             agent: AgentId::new("x").unwrap(),
             generation: 1,
             model: model.map(str::to_owned),
+            program: None,
             sandbox: None,
             started_at: began,
             end: Some(AttemptEnd {

@@ -69,7 +69,11 @@ pub struct RunView {
     /// `build`, `plan` or `prompt`.
     pub mode: String,
     pub preset: String,
+    /// The agent that works now.
     pub agent: String,
+    /// The agents that stand in for it at a limit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fallback: Vec<String>,
     pub level: String,
     pub gates: Vec<String>,
     /// The verifier, in words.
@@ -261,6 +265,7 @@ impl RunView {
             Fact::PortFailed { port, error, .. } => {
                 self.last_error = Some(words::with_detail(words::port(*port), error));
             }
+            Fact::AgentSwitched { to, .. } => self.agent.clone_from(to),
             Fact::ClaimLost { task, .. } => {
                 self.warn(format!("this run lost its claim on {task} to another agent"));
             }
@@ -349,6 +354,7 @@ impl RunView {
             mode: policy.mode.clone(),
             preset: policy.preset.clone(),
             agent: agent.clone(),
+            fallback: policy.fallback.iter().map(|agent| agent.name.clone()).collect(),
             level: level.clone(),
             gates: gates.clone(),
             verifier: policy.verify.as_ref().map(ToString::to_string),

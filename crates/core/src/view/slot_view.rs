@@ -222,6 +222,8 @@ impl Fact {
             | Self::TaskSettled { slot, .. }
             | Self::Committed { slot, .. }
             | Self::IterationEnded { slot, .. }
+            | Self::AgentLimited { slot, .. }
+            | Self::AgentSwitched { slot, .. }
             | Self::WaitStarted { slot, .. }
             | Self::WaitEnded { slot }
             | Self::ClaimLost { slot, .. }

@@ -7,7 +7,9 @@ pub use super::next::{after_trouble, next};
 use super::run_view::RunView;
 pub use crate::amounts::count;
 use crate::records::Verdict;
-use crate::run::{About, Cancel, Class, Control, NeedsMerge, Notice, Port, TaskBrief, Wait};
+use crate::run::{
+    About, AgentLimit, Cancel, Class, Control, NeedsMerge, Notice, Port, TaskBrief, Wait,
+};
 use crate::shell::quoted;
 use crate::task::Status;
 pub use crate::text::with_detail;
@@ -47,6 +49,12 @@ pub const fn port(port: Port) -> &'static str {
 /// What a slot waits for, in words that can follow "waiting:".
 pub fn wait(wait: &Wait) -> String {
     match wait {
+        Wait::Limit { class: limit, agent: Some(agent), .. } => {
+            format!(
+                "every agent is at a limit; {agent} is the first to continue ({})",
+                limit.words()
+            )
+        }
         Wait::Limit { class: limit, streak: 0 | 1, .. }
         | Wait::Limit { class: limit, reset_known: true, .. } => limit.words().to_owned(),
         Wait::Limit { class: limit, streak, .. } => {
@@ -58,6 +66,14 @@ pub fn wait(wait: &Wait) -> String {
         Wait::Port { port: failed } => format!("{}; ralph tries again", port(*failed)),
         Wait::Paused => "paused by you (ralph resume)".to_owned(),
         Wait::DiskLow => "the disk is nearly full".to_owned(),
+    }
+}
+
+/// Another agent works from now on, in words that the time of the return can follow.
+pub fn switched(from: &str, to: &str, limit: Option<&AgentLimit>) -> String {
+    match limit {
+        Some(limit) => format!("{to} works instead of {from} ({})", limit.class.words()),
+        None => format!("{to} works again instead of {from}"),
     }
 }
 

@@ -84,6 +84,7 @@ impl Story {
             run: None,
             agent: agent(),
             generation: 1,
+            program: None,
             model: None,
             sandbox: None,
             started_at: self.now(),

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use ralph_core::run::Port;
 
 use super::ports::{Failed, Ports};
+use super::setup::AgentProgram;
 use super::workspace::Workspace;
 use crate::agents::{Permissions, PromptBy, SessionSpec, script};
 use crate::ports::Bind;
@@ -65,13 +66,9 @@ impl Ports {
     }
 
     /// What a session may do.
-    pub(super) fn permissions(&self) -> Permissions {
+    pub(super) fn permissions(&self, agent: &AgentProgram) -> Permissions {
         let setup = &self.setup;
-        Permissions::of_session(
-            &setup.agent.tools,
-            setup.agent.program.agent.tools.usual,
-            setup.sandbox.holds(),
-        )
+        Permissions::of_session(&setup.agent.tools, agent.agent.tools.usual, setup.sandbox.holds())
     }
 
     /// What the verifier may do: look, in a sandbox or not.

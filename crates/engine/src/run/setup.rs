@@ -135,7 +135,10 @@ pub struct WorkSetup {
 
 /// Who works, and how sessions are started.
 pub struct AgentSetup {
+    /// The preferred agent.
     pub program: AgentProgram,
+    /// The agents that work while it is at a limit, in the order of the policy.
+    pub fallback: Vec<AgentProgram>,
     /// The tools that the settings let it use; none is the usual ones.
     pub tools: Vec<String>,
     /// The environment of sessions, without what the loop adds.
@@ -146,6 +149,14 @@ pub struct AgentSetup {
     pub style: PromptStyle,
     /// What the prompt says.
     pub prompting: Prompting,
+}
+
+impl AgentSetup {
+    /// The agent with this place in the order of the run, 0 for the preferred one.
+    pub fn program_of(&self, agent: usize) -> &AgentProgram {
+        let fallback = agent.checked_sub(1).and_then(|place| self.fallback.get(place));
+        fallback.unwrap_or(&self.program)
+    }
 }
 
 /// What judges the work.

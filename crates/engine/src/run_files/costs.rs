@@ -83,6 +83,7 @@ mod tests {
             run: None,
             agent: AgentId::new("a").unwrap(),
             generation: 1,
+            program: None,
             model: None,
             sandbox: None,
             started_at: at,

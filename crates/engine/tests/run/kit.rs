@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ralph_core::agent::AgentEvent;
-use ralph_core::policy::strategy::Strategy;
+use ralph_core::policy::strategy::{Strategy, TierNames};
 use ralph_core::records::{Attempt, Evidence};
 use ralph_core::run::{
-    Class, Control, Fact, Notice, Outcome, Picker, Policy, RunEvent, SlotId, StopReason, Verifier,
-    VerifierModel,
+    Class, Control, Fact, FallbackAgent, Notice, Outcome, Picker, Policy, RunEvent, SlotId,
+    StopReason, Verifier, VerifierModel,
 };
 use ralph_core::task::{Actor, NewTask, RetryLimit, Status, Task, TaskPatch};
 use ralph_core::text::Title;
@@ -29,7 +29,9 @@ use ralph_testkit::setup::{Base, agent, setup};
 use ralph_testkit::shared_store::SharedStore;
 
 use crate::plays::{Gate, Requests, ScriptedPrograms, send_control};
-pub(crate) use crate::plays::{Inside, Play, crashes, done, hits_limit, picks, says, stays, works};
+pub(crate) use crate::plays::{
+    Inside, Play, claude_hits_limit, crashes, done, hits_limit, picks, says, stays, works,
+};
 
 /// When every first run begins: 2026-11-15 02:45 UTC.
 pub(crate) const START: i64 = 1_794_710_700_000;
@@ -67,6 +69,8 @@ pub(crate) struct Played {
     pub(crate) sessions: usize,
     /// The arguments of each session.
     pub(crate) arguments: Vec<Vec<String>>,
+    /// The program of each session.
+    pub(crate) programs: Vec<String>,
     /// How long it took by its own clock.
     pub(crate) took_ms: i64,
     folder: Arc<tempfile::TempDir>,
@@ -220,6 +224,17 @@ impl World {
         self
     }
 
+    /// While the agent is at a limit, these work in its place.
+    pub(crate) fn with_fallback(self, agents: &'static [&'static str]) -> Self {
+        let stands_in =
+            |name: &&str| FallbackAgent { name: (*name).to_owned(), tiers: TierNames::default() };
+        let world = self.policy(|policy| policy.fallback = agents.iter().map(stands_in).collect());
+        world.setup(|setup| {
+            let program = |name: &&str| agent(name, Path::new(name));
+            setup.agent.fallback = agents.iter().map(program).collect();
+        })
+    }
+
     /// The next run continues this one, if it was interrupted.
     pub(crate) fn continuing(&mut self) -> &mut Self {
         self.continues = true;
@@ -258,7 +273,7 @@ impl World {
             repo: self.folder.path().canonicalize().unwrap(),
             events: Arc::clone(&events),
             open_store: Arc::clone(&open_store),
-            is_claude: self.agent == "claude",
+            programs: Mutex::default(),
             clock: Arc::clone(&self.clock),
         });
         let mut setup = setup(Base {
@@ -306,6 +321,7 @@ impl World {
             vcs: Arc::clone(&self.vcs),
             sessions: arguments.len(),
             arguments,
+            programs: programs.programs.lock().unwrap().clone(),
             took_ms: self.clock.0.load(Ordering::Relaxed) - started,
             folder: Arc::clone(&self.folder),
             open_store: Arc::clone(&self.open_store),
@@ -452,7 +468,7 @@ pub(crate) fn task_id(id: &str) -> TaskId {
 }
 
 /// A clock that stands still, and jumps to the end of every wait, unless waits are to last.
-pub(crate) struct VirtualClock(AtomicI64, AtomicBool);
+pub(crate) struct VirtualClock(pub(crate) AtomicI64, AtomicBool);
 
 impl VirtualClock {
     /// A moment later.

@@ -73,6 +73,17 @@ pub(crate) fn hits_limit(resets_at: i64) -> Play {
     Play::default().prints(&format!(r#"{{"event":"limit","resets_at_ms":{resets_at}}}"#))
 }
 
+/// The same of Claude Code, whose words these are.
+pub(crate) fn claude_hits_limit(resets_at: i64) -> Play {
+    let seconds = resets_at / 1000;
+    let window = format!(
+        r#"{{"type":"rate_limit_event","rate_limit_info":{{"status":"rejected","resetsAt":{seconds}}}}}"#
+    );
+    let failed = r#"{"type":"result","subtype":"success","is_error":true,"result":"no","api_error_status":429}"#;
+    let play = Play::default().prints(&window).prints(failed);
+    play.ends(ProcessEnd::Exited { code: 1 })
+}
+
 /// A session that is there until it is stopped.
 pub(crate) fn stays() -> Play {
     Play { stays: true, ..Play::default() }
@@ -218,6 +229,11 @@ impl Inside {
         self.clock.tick()
     }
 
+    /// Time passes.
+    pub(crate) fn pass(&self, millis: i64) {
+        self.clock.0.fetch_add(millis, Ordering::Relaxed);
+    }
+
     pub(crate) fn ralph_dir(&self) -> PathBuf {
         self.repo.join(".ralph")
     }
@@ -249,11 +265,11 @@ pub(crate) struct ScriptedPrograms {
     pub(crate) plays: Mutex<VecDeque<Play>>,
     pub(crate) gates: Vec<(String, Gate)>,
     pub(crate) sessions: Mutex<Vec<Vec<String>>>,
+    /// The program of each session.
+    pub(crate) programs: Mutex<Vec<String>>,
     pub(crate) repo: PathBuf,
     pub(crate) events: Arc<Mutex<Vec<RunEvent>>>,
     pub(crate) open_store: OpenStore,
-    /// The sessions speak as Claude Code does.
-    pub(crate) is_claude: bool,
     pub(crate) clock: Arc<VirtualClock>,
 }
 
@@ -279,8 +295,8 @@ impl ScriptedPrograms {
     }
 
     /// Words of the session, as its agent prints them.
-    fn words(&self, text: &str) -> String {
-        match self.is_claude {
+    fn words(is_claude: bool, text: &str) -> String {
+        match is_claude {
             true => serde_json::json!({
                 "type": "assistant",
                 "message": { "id": "m", "model": "claude-fake", "content": [{ "type": "text", "text": text }],
@@ -291,8 +307,8 @@ impl ScriptedPrograms {
         .to_string()
     }
 
-    fn first_line(&self) -> &'static str {
-        match self.is_claude {
+    fn first_line(is_claude: bool) -> &'static str {
+        match is_claude {
             true => {
                 r#"{"type":"system","subtype":"init","session_id":"s","model":"claude-fake","claude_code_version":"2.1.999"}"#
             }
@@ -300,8 +316,8 @@ impl ScriptedPrograms {
         }
     }
 
-    fn result(&self, text: &str) -> String {
-        match self.is_claude {
+    fn result(is_claude: bool, text: &str) -> String {
+        match is_claude {
             true => serde_json::json!({
                 "type": "result", "subtype": "success", "is_error": false, "duration_ms": 7, "num_turns": 1,
                 "result": text, "stop_reason": "end_turn", "terminal_reason": "completed",
@@ -336,6 +352,9 @@ impl ScriptedPrograms {
             return ProcessEnd::Stopped;
         }
         let mut inside = self.inside(&program);
+        // Sessions speak as their agent does.
+        let is_claude = program.command.program == "claude";
+        self.programs.lock().unwrap().push(program.command.program.to_string_lossy().into_owned());
         self.sessions.lock().unwrap().push(inside.arguments.clone());
         let Some(play) = self.plays.lock().unwrap().pop_front() else {
             return ProcessEnd::NotStarted { error: "there is no session left".to_owned() };
@@ -346,8 +365,8 @@ impl ScriptedPrograms {
             }
             listener.stdout(line.as_bytes(), false);
         };
-        if !self.is_claude || (play.finishes && play.end.is_none()) {
-            print(self.first_line());
+        if !is_claude || (play.finishes && play.end.is_none()) {
+            print(Self::first_line(is_claude));
         }
         let mut last = String::new();
         for step in play.steps {
@@ -355,7 +374,7 @@ impl ScriptedPrograms {
                 Step::Prints(line) => print(&line),
                 Step::Says(text) => {
                     last = text.replace("{id}", &inside.task);
-                    print(&self.words(&last));
+                    print(&Self::words(is_claude, &last));
                 }
                 Step::Act(act) => {
                     inside = blocking(move || {
@@ -370,7 +389,7 @@ impl ScriptedPrograms {
             return stopped(&mut program.stop).await;
         }
         if play.finishes && play.end.is_none() {
-            print(&self.result(&last));
+            print(&Self::result(is_claude, &last));
         }
         play.end.unwrap_or(ProcessEnd::Exited { code: 0 })
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ralph_core::Timestamp;
-use ralph_core::run::{Cancel, Control, Fact, StopReason, Wait};
+use ralph_core::run::{Cancel, Class, Control, Fact, StopReason, Wait};
 use ralph_engine::ports::{Clock, GitError};
 
-use crate::kit::{START, World, done, hits_limit};
+use crate::kit::{Play, START, World, claude_hits_limit, done, hits_limit};
 
 const HOUR: i64 = 3_600_000;
 
@@ -86,4 +86,56 @@ fn a_run_that_is_cancelled_at_the_first_moment_of_a_wait_ends() {
         let played = world.reacting(Control::Cancel(Cancel::AfterSession), waits).run();
         assert_eq!(*played.reason(), StopReason::Cancelled);
     }
+}
+
+/// A session of three hours that does its task.
+fn long(file: &'static str) -> Play {
+    done().does(|inside| inside.pass(3 * HOUR)).writes(file, "1")
+}
+
+#[test]
+fn while_claude_is_at_its_limit_another_agent_goes_on_and_claude_works_again_after_the_reset() {
+    let plays = [
+        claude_hits_limit(START + 5 * HOUR).writes("half.txt", "unfinished"),
+        long("a.txt"),
+        long("b.txt"),
+        done().writes("c.txt", "1"),
+    ];
+    let world = World::new(&["a", "b", "c"]).with_claude().with_fallback(&["script"]);
+    let played = world.plays(plays).run();
+    assert_eq!(*played.reason(), StopReason::Complete);
+    assert_eq!(played.programs, ["claude", "script", "script", "claude"]);
+    assert_eq!(played.outcome.iterations, 3, "the session that met the limit does not count");
+    assert_eq!(played.task("a").retry_count, 0);
+    assert!(played.facts().all(|fact| !matches!(fact, Fact::WaitStarted { .. })));
+    let switches = played.facts().filter_map(|fact| match fact {
+        Fact::AgentSwitched { from, to, limit, .. } => {
+            Some((from.as_str(), to.as_str(), limit.map(|limit| limit.class)))
+        }
+        _ => None,
+    });
+    let switches: Vec<_> = switches.collect();
+    let expected = [("claude", "script", Some(Class::UsageWindow)), ("script", "claude", None)];
+    assert_eq!(switches, expected);
+    // What the first session left is in the work of the second one.
+    let first = played.vcs.log().into_iter().find(|commit| commit.subject.contains("iteration 1"));
+    assert!(first.is_some_and(|commit| played.vcs.file_in(&commit.id, "half.txt").is_some()));
+    let attempts = played.attempts("a");
+    let programs: Vec<_> = attempts.iter().map(|attempt| attempt.program.as_deref()).collect();
+    assert_eq!(programs, [Some("claude"), Some("script")]);
+}
+
+#[test]
+fn with_every_agent_at_a_limit_the_run_waits_for_the_earliest_reset() {
+    let plays = [
+        claude_hits_limit(START + 5 * HOUR),
+        hits_limit(START + 2 * HOUR),
+        done().writes("a.txt", "1"),
+    ];
+    let world = World::new(&["a"]).with_claude().with_fallback(&["script"]);
+    let played = world.plays(plays).run();
+    assert_eq!(*played.reason(), StopReason::Complete);
+    assert_eq!(played.programs, ["claude", "script", "script"]);
+    assert!(played.took_ms >= 2 * HOUR && played.took_ms < 5 * HOUR, "{} ms", played.took_ms);
+    assert_eq!((played.task("a").retry_count, played.outcome.iterations), (0, 1));
 }

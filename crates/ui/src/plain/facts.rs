@@ -133,6 +133,15 @@ impl<W: Write> PlainReporter<W> {
             Fact::IterationEnded { slot, class, detail, duration_ms, .. } => {
                 self.iteration_ended(*slot, *class, detail, *duration_ms);
             }
+            Fact::AgentLimited { slot, agent, limit } => {
+                let text = format!("notes a limit of {agent} ({})", limit.class.words());
+                self.detail(*slot, &text);
+            }
+            Fact::AgentSwitched { from, to, limit, .. } => {
+                let until = limit.map(|limit| self.until(limit.until)).unwrap_or_default();
+                let text = words::switched(from, to, limit.as_ref());
+                self.named("agent", Meaning::Warning, &format!("{text}{until}"));
+            }
             Fact::WaitStarted { slot, wait, until } => self.waits(*slot, wait, *until),
             Fact::WaitEnded { slot } => self.detail(*slot, "continues"),
             Fact::ControlReceived { control: Control::Cancel(_) } => self.cancelled(),
@@ -257,6 +266,7 @@ impl<W: Write> PlainReporter<W> {
             retry,
             offered,
             model,
+            agent,
             overridden,
             raised,
             ..
@@ -274,7 +284,9 @@ impl<W: Write> PlainReporter<W> {
         let style = self.style();
         let subject = (task.as_ref(), about.as_ref());
         let numbers = (*offered, *retry);
-        let heading = start::heading(*iteration, subject, numbers, model.as_deref(), style);
+        let who: Vec<&str> = agent.iter().chain(model).map(String::as_str).collect();
+        let who = Some(who.join(" ")).filter(|who| !who.is_empty());
+        let heading = start::heading(*iteration, subject, numbers, who.as_deref(), style);
         self.screen.line("");
         self.top(&heading);
         if let Some(instead) = overridden {

@@ -32,8 +32,12 @@ pub(super) fn start(view: &RunView, style: TextStyle) -> Vec<String> {
         };
         format!("an interrupted run: {kept} (start over with --new)")
     });
+    let agents = match view.fallback.is_empty() {
+        true => view.agent.clone(),
+        false => format!("{}, at a limit {}", view.agent, view.fallback.join(", then ")),
+    };
     let rows = [
-        ("agent", Some(format!("{}{preset}{side_by_side}", view.agent))),
+        ("agent", Some(format!("{agents}{preset}{side_by_side}"))),
         ("gates", (!view.gates.is_empty()).then(|| view.gates.join(", "))),
         ("verifier", view.verifier.clone()),
         ("limit", Some(limits(view))),

@@ -236,7 +236,7 @@ fn without_a_terminal_nothing_is_rewritten() {
 fn the_last_line_counts_down_a_wait() {
     let mut tape = Tape::new(1, 4);
     let now = Timestamp::parse("2026-11-15T02:45:10Z").unwrap();
-    let wait = Wait::Limit { class: Class::UsageWindow, streak: 1, reset_known: true };
+    let wait = Wait::Limit { class: Class::UsageWindow, streak: 1, reset_known: true, agent: None };
     tape.count(|_| {});
     tape.fact(Fact::WaitStarted { slot: 0, wait, until: Some(now.plus_millis(7_500_000)) });
     let view = RunView::of(&sample::journal(&tape.events));

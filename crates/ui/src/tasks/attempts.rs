@@ -126,10 +126,11 @@ impl AttemptView<'_> {
         Some(brief_duration(end.at.millis_since(self.attempt.started_at)))
     }
 
-    /// Start, duration, model, sandbox, cost and tokens.
+    /// Start, duration, agent, model, sandbox, cost and tokens.
     fn facts(&self) -> Vec<String> {
         let mut facts = vec![self.attempt.started_at.labeled(self.more.zone)];
         facts.extend(self.lasted());
+        facts.extend(self.attempt.program.clone());
         facts.extend(self.attempt.model.clone());
         facts.extend(self.attempt.sandbox.as_ref().map(|level| format!("sandbox {level}")));
         if let Some(end) = &self.attempt.end {

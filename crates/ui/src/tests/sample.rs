@@ -146,6 +146,7 @@ impl Tape {
             about: None,
             retry: 0,
             model: Some("sonnet".into()),
+            agent: None,
             overridden: None,
             raised: None,
             models: ModelState::default(),
@@ -445,7 +446,7 @@ fn question_and_limit(tape: &mut Tape) {
     let until = Timestamp::parse("2026-11-15T05:00:00Z").unwrap();
     tape.fact(Fact::WaitStarted {
         slot: 0,
-        wait: Wait::Limit { class: Class::UsageWindow, streak: 1, reset_known: true },
+        wait: Wait::Limit { class: Class::UsageWindow, streak: 1, reset_known: true, agent: None },
         until: Some(until),
     });
     tape.at = until.plus_millis(1000);

@@ -154,7 +154,6 @@ fn a_setting_of_another_version_is_named_and_has_no_effect() {
             "`agent.codex` has no effect: this version supports claude only",
         ),
         ("[agent.command]\nargv = ['x']", "`agent.command` has no effect"),
-        ("[agent]\nfallback = ['codex']", "`agent.fallback` has no effect"),
         ("loop.source = 'store'", "`loop.source` has no effect: the preset decides where"),
         ("loop.prompt = 'stdin'", "`loop.prompt` has no effect"),
         ("[serve]\nport = 1", "`serve` has no effect: this version has no web page"),

@@ -6,7 +6,7 @@ use super::*;
 /// Settings that a repo's file may give any value: none of them names a program, an argument, a variable or a path, or
 /// weakens the user's protection. An approved repo may choose its gate and setup commands.
 const FREE: &str = "preset loop. completion.claims completion.plan_promises completion.build_promises agent.name \
-    agent.build agent.plan agent.verify agent.timeout agent.silence agent.after_result agent.grace models.strategy \
+    agent.build agent.plan agent.verify agent.fallback agent.timeout agent.silence agent.after_result agent.grace models.strategy \
     prompts.budget_tokens gates. git.auto_push git.auto_pr git.protected_branches git.never_commit git.worktree.name \
     git.worktree.email git.worktree.setup git.worktree.keep logs.keep_runs logs.keep_size logs.raw notify.on \
     notify.desktop notify.sound ui.";

@@ -28,6 +28,7 @@ agent.name | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown > pla
 agent.build | cli/tests/it/effects/agents.rs::each_kind_of_work_has_the_agent_that_its_setting_names
 agent.plan | cli/tests/it/effects/agents.rs::each_kind_of_work_has_the_agent_that_its_setting_names
 agent.verify | cli/tests/it/looping/verifying.rs::another_agent_and_another_model_may_verify
+agent.fallback | cli/tests/it/looping/fallback.rs::while_one_agent_is_at_its_limit_another_goes_on
 agent.env | cli/tests/it/effects/agents.rs::a_session_gets_the_variables_that_are_named_and_no_others, cli/tests/it/doctor/gates.rs::a_gate_is_as_green_for_doctor_as_for_the_loop
 agent.timeout | cli/tests/it/effects/agents.rs::a_session_ends_at_the_timeout_of_the_settings
 agent.silence | cli/tests/it/looping/ends.rs::a_silent_session_is_ended

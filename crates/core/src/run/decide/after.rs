@@ -24,6 +24,7 @@ impl Draft {
     pub(super) fn settled(&mut self, slot: SlotId, work: &Work, settled: &Settled) {
         let decided = self.slot(slot).and_then(|slot| settlement(&self.state, slot));
         let Some(decided) = decided else { return };
+        self.agent_limited(slot, work, decided.class);
         for ending in &decided.tasks {
             let Some(result) = settled.tasks.iter().find(|result| result.id == ending.task.id)
             else {
@@ -93,7 +94,11 @@ impl Draft {
             duration_ms: self.now.millis_since(session.iteration.began),
         });
         let unreadable = settled.counts.is_none();
-        self.go_on(slot, class, session.report.end.resets_at, unreadable);
+        let streak = match self.state.agents.is_several() {
+            true => self.state.agents.streak(session.iteration.agent).max(1),
+            false => self.state.limit_streak,
+        };
+        self.go_on(slot, class, (streak, session.report.end.resets_at), unreadable);
     }
 
     /// Stops, waits, or looks for the next task.
@@ -101,7 +106,7 @@ impl Draft {
         &mut self,
         slot: SlotId,
         class: Class,
-        resets_at: Option<Timestamp>,
+        (streak, resets_at): (u32, Option<Timestamp>),
         unreadable: bool,
     ) {
         let view = View { state: &self.state, slot, survey: None, now: self.now };
@@ -118,8 +123,10 @@ impl Draft {
             self.leave(slot);
             return;
         }
-        if class.is_limit() {
-            self.wait_for_provider(slot, class, self.state.limit_streak, resets_at);
+        if self.state.last_limited && self.state.agents.first_to_return(self.now).is_some() {
+            self.wait_for_an_agent(slot);
+        } else if class.is_limit() && !self.state.last_limited {
+            self.wait_for_provider(slot, class, streak, resets_at);
         } else {
             self.survey(slot);
         }
@@ -139,7 +146,7 @@ impl Draft {
             (Class::UsageWindow, None) => (later(self.now, usage_probe(streak)), false),
             _ => (later(self.now, transient(streak - 1, self.jitter())), false),
         };
-        self.wait(slot, Wait::Limit { class, streak, reset_known }, Some(until));
+        self.wait(slot, Wait::Limit { class, streak, reset_known, agent: None }, Some(until));
     }
 
     /// A finished task may have made others ready: slots without work look again.
@@ -233,6 +240,7 @@ impl Draft {
                 iteration: iteration.number,
                 task: iteration.task.clone().map(Box::new),
                 model: iteration.model.clone(),
+                agent: iteration.agent,
                 overridden: None,
                 raised: None,
                 earlier: Box::new(self.state.earlier.clone()),

@@ -10,8 +10,11 @@
 //! | `Verifying` | the verifier ended | `verify` |
 //! | `Queued`, `Integrating` | the work was rebased onto the branch | `integrate` |
 //! | `Settling` | the result was recorded | `settle`, then `after` |
+//!
+//! `agents` decides which agent works where a run has several.
 
 mod after;
+mod agents;
 mod integrate;
 mod publish;
 mod session;

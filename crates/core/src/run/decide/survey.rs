@@ -71,10 +71,19 @@ impl Draft {
             .policy
             .max_sessions
             .is_some_and(|most| self.state.counted + self.state.under_way() >= most);
+        // Nothing can start while every agent is at a limit. Approved work needs none.
+        let all_limited = self.state.cancel.is_none()
+            && survey.approved.is_none()
+            && self.state.agents.is_several()
+            && self.state.agents.first_to_return(self.now).is_some();
         match self.state.policy.picker {
             // A session in another slot may free a place; this slot looks again after it.
             _ if full => self.free(slot),
             Picker::Loop if survey.claimable == 0 => self.free(slot),
+            _ if all_limited && survey.claimable > 0 => {
+                self.free(slot);
+                self.wait_for_an_agent(slot);
+            }
             Picker::Loop => {
                 self.fact(Fact::Claiming { slot });
                 let own = self.slot(slot).and_then(Slot::only_task);
@@ -149,16 +158,23 @@ impl Draft {
     ) {
         let iteration = self.state.next_iteration();
         let choice = self.choose_model(iteration, task);
-        let tiers = &self.state.policy.tiers;
-        let name = |model: &Model| tiers.name(model).to_owned();
-        let model = choice.model.as_ref().map(name);
+        let agent = self.next_agent(slot);
+        let policy = &self.state.policy;
+        let name = |model: &Model| match agent.checked_sub(1).and_then(|at| policy.fallback.get(at))
+        {
+            Some(fallback) => fallback.model(model),
+            None => Some(policy.tiers.name(model).to_owned()),
+        };
+        let model = choice.model.as_ref().and_then(name);
         let raised = choice.overridden.as_ref().and_then(|instead| match instead.by {
             By::SameFailure(times) => Some(times),
             By::Hint(_) => None,
         });
         let overridden = choice.overridden.map(|instead| {
-            instead.strategy.as_ref().map_or_else(|| "the agent's default".to_owned(), name)
+            let strategy = instead.strategy.as_ref().and_then(name);
+            strategy.unwrap_or_else(|| "the agent's default".to_owned())
         });
+        let several = self.state.agents.is_several();
         self.fact(Fact::IterationStarted {
             slot,
             iteration,
@@ -167,6 +183,7 @@ impl Draft {
             about: about.cloned(),
             retry: self.state.iteration_retries,
             model: model.clone(),
+            agent: several.then(|| self.state.agents.name(agent).to_owned()),
             overridden: overridden.clone(),
             raised,
             models: choice.state,
@@ -176,6 +193,7 @@ impl Draft {
             iteration,
             task: task.cloned().map(Box::new),
             model,
+            agent,
             overridden,
             raised,
             earlier: Box::new(self.state.earlier.clone()),

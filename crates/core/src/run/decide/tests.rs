@@ -4,6 +4,7 @@ mod approving;
 mod budgets;
 mod cancelling;
 mod ends;
+mod fallback;
 mod iterations;
 mod landing;
 mod models;
@@ -50,6 +51,8 @@ struct Play {
     digest: String,
     notes: Vec<String>,
     usage: Usage,
+    /// When its limit resets, in milliseconds from then.
+    resets_in: Option<u64>,
     /// How the verifier's sessions end, one after the other, and what they say.
     verifier: Vec<(EndClass, &'static str)>,
 }
@@ -64,6 +67,7 @@ fn says(text: &str) -> Play {
         digest: String::new(),
         notes: vec![],
         usage: Usage::default(),
+        resets_in: None,
         verifier: vec![],
     }
 }
@@ -108,6 +112,8 @@ struct World {
     settlements: Vec<Settlement>,
     sessions: u32,
     models: Vec<Option<String>>,
+    /// Which agent each session had.
+    agents: Vec<usize>,
     trees: u32,
     /// The tree that was settled last.
     settled: u32,
@@ -148,6 +154,7 @@ impl World {
             settlements: vec![],
             sessions: 0,
             models: vec![],
+            agents: vec![],
             trees: 0,
             settled: 0,
             gate: None,
@@ -309,10 +316,11 @@ impl World {
                 Input::Parked { slot }
             }
             Effect::Peek { slot } => Input::Peeked { slot, offered: 1, about: None },
-            Effect::RunSession { slot, task, model, .. } => {
+            Effect::RunSession { slot, task, model, agent, .. } => {
                 let play = plays.next().expect("a session was started that nobody planned").clone();
                 self.sessions += 1;
                 self.models.push(model);
+                self.agents.push(agent);
                 self.send(&Input::SessionStarted { slot, log: "x".to_owned() });
                 let report = Box::new(self.report(task.map(|task| *task), &play));
                 self.trees += u32::from(play.changes);
@@ -389,7 +397,12 @@ impl World {
                 EndClass::Completed => Signals::read(&text),
                 _ => Signals::default(),
             },
-            end: SessionEnd { text, usage: play.usage, ..SessionEnd::of(play.end, "") },
+            end: SessionEnd {
+                text,
+                usage: play.usage,
+                resets_at: play.resets_in.map(|wait| self.now.plus_millis(wait)),
+                ..SessionEnd::of(play.end, "")
+            },
             process: ProcessEnd::Exited { code: 0 },
             requests: vec![],
             held,

@@ -48,7 +48,10 @@ impl Draft {
             self.unverified(slot, Class::Cancelled, detail);
             return;
         }
-        let model = verifier.model(work.session.iteration.model.as_ref());
+        // The verifier is the preferred agent or another one: models of one that stands in mean nothing to it.
+        let iteration = &work.session.iteration;
+        let same = iteration.model.as_ref().filter(|_| iteration.agent == 0);
+        let model = verifier.model(same);
         let tasks = work.tasks_to_judge(&self.state.policy);
         let gates = work.gates().to_vec();
         self.fact(Fact::Verifying { slot, agent: verifier.agent, model: model.clone() });

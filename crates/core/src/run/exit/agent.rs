@@ -27,6 +27,10 @@ pub(super) fn needs_user_action(view: View<'_>) -> Option<StopReason> {
         class.parks() && (!view.state.last_parked || view.state.parked_in_a_row >= MOST_PARKED)
     };
     let class = view.state.last_class.filter(|class| class.needs_user_action() || stuck(class))?;
+    // Another agent goes on.
+    if view.state.last_limited && !view.state.agents.is_out_of_credit() {
+        return None;
+    }
     let mut why = why(view.state, class);
     if let Some(remedy) = class.remedy() {
         why = format!("{}; {remedy}", why.trim_end_matches('.'));

@@ -54,7 +54,11 @@ fn ended(class: Class) -> Fact {
 
 fn limit(class: Class, seconds: Option<u64>) -> Fact {
     let until = seconds.map(|seconds| Timestamp::from_millis(0).plus_seconds(seconds));
-    Fact::WaitStarted { slot: 0, wait: Wait::Limit { class, streak: 1, reset_known: true }, until }
+    Fact::WaitStarted {
+        slot: 0,
+        wait: Wait::Limit { class, streak: 1, reset_known: true, agent: None },
+        until,
+    }
 }
 
 fn over() -> Fact {
@@ -147,6 +151,7 @@ fn a_question_is_reported_once_with_its_name() {
         about: None,
         retry: 0,
         model: None,
+        agent: None,
         overridden: None,
         raised: None,
         models: ModelState::default(),

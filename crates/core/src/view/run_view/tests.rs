@@ -71,6 +71,7 @@ impl Run {
             about: None,
             retry: 0,
             model,
+            agent: None,
             overridden,
             raised: None,
             models,
@@ -207,7 +208,7 @@ fn only_work_that_is_not_done_counts_as_saved() {
 #[test]
 fn waits_pauses_and_errors_are_reported() {
     let mut run = Run::new(1);
-    let wait = Wait::Limit { class: Class::UsageWindow, streak: 1, reset_known: true };
+    let wait = Wait::Limit { class: Class::UsageWindow, streak: 1, reset_known: true, agent: None };
     let until = Some(Timestamp::from_millis(9_000_000));
     run.end(Class::UsageWindow, "resets at 5");
     run.fact(Fact::WaitStarted { slot: 0, wait: wait.clone(), until });

@@ -61,9 +61,18 @@ impl Ports {
             Effect::Peek { slot } => {
                 return self.activity(slot, |ports, slot| ports.plan.peek(ports, slot));
             }
-            Effect::RunSession { slot, iteration, task, model, overridden, raised, earlier } => {
+            Effect::RunSession {
+                slot,
+                iteration,
+                task,
+                model,
+                agent,
+                overridden,
+                raised,
+                earlier,
+            } => {
                 let task = task.map(|task| *task);
-                let job = Job { iteration, task, model, overridden, raised, earlier };
+                let job = Job { iteration, task, model, agent, overridden, raised, earlier };
                 let slot = self.take_slot(slot)?;
                 return Some(Box::new(move |ports| ports.begin_session(slot, job)));
             }

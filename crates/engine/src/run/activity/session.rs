@@ -43,6 +43,8 @@ pub(in crate::run) struct Job {
     pub(in crate::run) iteration: u32,
     pub(in crate::run) task: Option<TaskBrief>,
     pub(in crate::run) model: Option<String>,
+    /// Which agent of the run works, 0 for the preferred one.
+    pub(in crate::run) agent: usize,
     /// What the strategy would have chosen instead.
     pub(in crate::run) overridden: Option<String>,
     /// How often the task failed in the same way, where that chose the model.
@@ -131,10 +133,11 @@ impl Ports {
             })
         };
         let vcs = Arc::clone(&slot.workspace().vcs);
+        let agent = self.setup.agent.program_of(job.agent).agent;
         let played = tokio::select! {
             biased;
             never = heartbeats(&*vcs) => match never {},
-            played = self.play(&slot, self.setup.agent.program.agent, (&spec, &sandboxed), &log, raw, stop) => played,
+            played = self.play(&slot, agent, (&spec, &sandboxed), &log, raw, stop) => played,
         };
         vcs.session_lives(false);
         ender.abort();
@@ -269,12 +272,15 @@ impl Ports {
         task: &TaskBrief,
         started_at: Timestamp,
     ) -> Attempt {
+        let agents = &self.setup.agent;
+        let (program, several) = (agents.program_of(job.agent), !agents.fallback.is_empty());
         Attempt {
             id: task.attempt.clone(),
             task: task.id.clone(),
             run: Some(self.setup.run.clone()),
             agent: slot.agent.clone(),
             generation: task.generation,
+            program: several.then(|| program.agent.name.to_owned()),
             model: job.model.clone(),
             sandbox: Some(self.setup.sandbox.level().to_string()),
             started_at,
@@ -323,15 +329,16 @@ impl Ports {
                 self.store().note(&task.id, &text, &by, self.now())?;
             }
         }
+        let agent = self.setup.agent.program_of(job.agent);
         let spec = SessionSpec {
-            executable: self.setup.agent.program.executable.clone(),
-            extra_args: self.setup.agent.program.extra_args.clone(),
+            executable: agent.executable.clone(),
+            extra_args: agent.extra_args.clone(),
             folder: slot.workspace().folder.clone(),
             environment,
             prompt,
             model: job.model.clone(),
-            permissions: self.permissions(),
-            cassette: self.setup.agent.program.cassette.clone(),
+            permissions: self.permissions(agent),
+            cassette: agent.cassette.clone(),
             session: None,
             verifies: false,
         };
@@ -412,7 +419,7 @@ impl Ports {
                 let text = (self.setup.ports.peek_text)(&peek);
                 let prompting = &self.setup.agent.prompting;
                 let offered = prompting.returned(self.store().as_mut(), &peek.claimable)?;
-                let agent = self.setup.agent.program.agent;
+                let agent = self.setup.agent.program_of(job.agent).agent;
                 let prompt =
                     pick_prompt(prompting.skill_for(agent), &text, &offered, prompting.budget);
                 Ok(PromptBy::Argument(prompt))

@@ -48,8 +48,9 @@ impl Records for SqliteTable {
 
     fn insert_attempt(&mut self, key: i64, attempt: &Attempt) -> Result<()> {
         self.run(
-            "INSERT INTO attempts (id, task, run, agent, generation, model, sandbox, started_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO attempts (id, task, run, agent, generation, model, sandbox, started_at,
+               program)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             params![
                 attempt.id.as_str(),
                 key,
@@ -59,6 +60,7 @@ impl Records for SqliteTable {
                 attempt.model,
                 attempt.sandbox,
                 attempt.started_at.as_millis(),
+                attempt.program,
             ],
         )
     }
@@ -97,7 +99,7 @@ impl Records for SqliteTable {
         let text = format!(
             "SELECT a.id, t.id, a.run, a.agent, a.generation, a.model, a.sandbox, a.started_at,
                       a.ended_at, a.outcome, a.detail, a.commit_id, a.input_tokens, a.output_tokens,
-                      a.cost_micro_usd, a.changed, a.said, a.fingerprint
+                      a.cost_micro_usd, a.changed, a.said, a.fingerprint, a.program
                      FROM attempts a JOIN tasks t ON t.seq = a.task WHERE {which}"
         );
         self.rows(&text, [value], |row| {
@@ -124,6 +126,7 @@ impl Records for SqliteTable {
                 run: optional(row, 2)?,
                 agent: parsed(row, 3)?,
                 generation: row.get::<_, i64>(4)?.unsigned_abs(),
+                program: row.get(18)?,
                 model: row.get(5)?,
                 sandbox: row.get(6)?,
                 started_at: time(row.get(7)?),

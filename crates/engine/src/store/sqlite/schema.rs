@@ -12,7 +12,7 @@
 pub(super) const APPLICATION_ID: i64 = 0x5241_4c46;
 
 /// Each brings the schema from its index to the next number.
-pub(super) const MIGRATIONS: &[&str] = &[V1, V2];
+pub(super) const MIGRATIONS: &[&str] = &[V1, V2, V3];
 
 /// The schema that this version writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -158,6 +158,11 @@ const V2: &str = "
 ALTER TABLE attempts ADD COLUMN changed TEXT;
 ALTER TABLE attempts ADD COLUMN said TEXT;
 ALTER TABLE attempts ADD COLUMN fingerprint TEXT;
+";
+
+/// Which agent CLI worked on an attempt.
+const V3: &str = "
+ALTER TABLE attempts ADD COLUMN program TEXT;
 ";
 
 /// The ids of tasks whose counters disagree with the rows they count.
