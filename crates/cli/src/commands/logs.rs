@@ -10,7 +10,7 @@ use clap::Args;
 use ralph_core::agent::AgentEvent;
 use ralph_core::run::{Fact, RunEvent, SlotId};
 use ralph_core::view::Reporter;
-use ralph_engine::agents::{self, Decoder};
+use ralph_engine::agents::{self, Driver};
 use ralph_engine::clock;
 use ralph_engine::run_files::{RunLogs, VERIFIER_LOG};
 use ralph_engine::untrusted::open_own;
@@ -278,14 +278,14 @@ struct Tail {
     path: PathBuf,
     offset: u64,
     begun: Vec<u8>,
-    decoder: Box<dyn Decoder>,
+    driver: Box<dyn Driver>,
 }
 
 impl Tail {
     /// `None` for an agent that this version does not know.
     fn new(slot: SlotId, path: PathBuf, agent: &str) -> Option<Self> {
-        let decoder = (agents::find(agent)?.decoder)();
-        Some(Self { slot, path, offset: 0, begun: vec![], decoder })
+        let driver = (agents::find(agent)?.driver)(None);
+        Some(Self { slot, path, offset: 0, begun: vec![], driver })
     }
 
     /// The output since the last call; none while the file does not exist.
@@ -305,7 +305,7 @@ impl Tail {
             if self.begun.pop_if(|last| *last == b'\n').is_none() {
                 return Ok(());
             }
-            self.decoder.line(&self.begun, false, events);
+            self.driver.line(&self.begun, false, events, &mut vec![]);
             self.begun.clear();
         }
     }

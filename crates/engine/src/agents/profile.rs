@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Decoder, SessionSpec};
+use super::{Driver, SessionSpec};
 use crate::process::CommandSpec;
 use crate::sandbox::AgentState;
 
@@ -28,7 +28,8 @@ pub struct Profile {
     pub tools: Tools,
     pub tiers: Tiers,
     pub command: fn(&SessionSpec) -> CommandSpec,
-    pub decoder: fn() -> Box<dyn Decoder>,
+    /// The other side of its session; `None`: of a recording, which is only read.
+    pub driver: fn(Option<&SessionSpec>) -> Box<dyn Driver>,
 }
 
 /// How a user logs in to an agent, and how ralph sees that they did.

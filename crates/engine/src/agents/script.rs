@@ -21,7 +21,7 @@ use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Usage};
 use self::protocol::ScriptEvent;
 use super::text::one_line;
 use super::unfinished::unfinished;
-use super::{Decoder, Login, Profile, PromptBy, SessionSpec, Tiers, Tools};
+use super::{Driver, Login, Profile, PromptBy, SessionSpec, Tiers, Tools};
 use crate::process::{CommandSpec, LineEffect};
 use crate::sandbox::AgentState;
 
@@ -44,7 +44,7 @@ pub const PROFILE: Profile = Profile {
     // Recordings know no model; the names are those that the journals of demos and tests have.
     tiers: Tiers { small: "haiku", medium: "sonnet", large: "opus" },
     command,
-    decoder: || Box::new(ScriptDecoder::default()),
+    driver: |_| Box::new(ScriptDriver::default()),
 };
 
 fn command(spec: &SessionSpec) -> CommandSpec {
@@ -62,11 +62,11 @@ fn command(spec: &SessionSpec) -> CommandSpec {
     };
     let env = spec.environment.clone();
     let command = CommandSpec::new(&spec.executable, args, &spec.folder, env);
-    CommandSpec { stdin: prompt.into_bytes(), ..command }
+    CommandSpec { stdin: prompt.into_bytes().into(), ..command }
 }
 
 #[derive(Debug, Default)]
-struct ScriptDecoder {
+struct ScriptDriver {
     text: String,
     usage: Usage,
     usage_reported: bool,
@@ -75,8 +75,14 @@ struct ScriptDecoder {
     unreadable: u64,
 }
 
-impl Decoder for ScriptDecoder {
-    fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> LineEffect {
+impl Driver for ScriptDriver {
+    fn line(
+        &mut self,
+        line: &[u8],
+        cut: bool,
+        events: &mut Vec<AgentEvent>,
+        _replies: &mut Vec<u8>,
+    ) -> LineEffect {
         let output = match serde_json::from_slice::<ScriptEvent>(line) {
             Ok(output) if !cut => output,
             _ => {

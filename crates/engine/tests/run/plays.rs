@@ -344,7 +344,7 @@ impl ScriptedPrograms {
             if let Some(raw) = &mut raw {
                 raw.write_all(format!("{line}\n").as_bytes()).unwrap();
             }
-            listener.stdout(line.as_bytes(), false);
+            listener.stdout(line.as_bytes(), false, &mut vec![]);
         };
         if !self.is_claude || (play.finishes && play.end.is_none()) {
             print(self.first_line());
@@ -390,7 +390,7 @@ impl ScriptedPrograms {
             return stopped(&mut program.stop).await;
         }
         for line in text.lines() {
-            listener.stdout(line.as_bytes(), false);
+            listener.stdout(line.as_bytes(), false, &mut vec![]);
         }
         ProcessEnd::Exited { code }
     }

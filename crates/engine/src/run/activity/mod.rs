@@ -7,6 +7,7 @@ pub(in crate::run) mod judge;
 pub(in crate::run) mod publish;
 mod review;
 pub(in crate::run) mod session;
+mod session_listener;
 mod settle;
 pub(in crate::run) mod survey;
 mod verify;

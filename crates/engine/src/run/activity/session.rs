@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Signals};
+use ralph_core::agent::{EndClass, ProcessEnd, SessionEnd, Signals};
 use ralph_core::attempt::prompt::pick_prompt;
 use ralph_core::records::Attempt;
-use ralph_core::run::{Earlier, Effect, Input, Port, SessionReport, SlotId, TaskBrief};
+use ralph_core::run::{Earlier, Effect, Input, Port, SessionReport, TaskBrief};
 use ralph_core::text::tail;
 use ralph_core::{TaskId, Timestamp};
 use tokio::sync::watch;
 
-use crate::agents::{Decoder, Profile, PromptBy, SessionSpec, Written};
+use crate::agents::{Profile, PromptBy, SessionSpec, Written};
 use crate::crash;
 use crate::ports::{HEARTBEAT, Vcs};
-use crate::process::{LineEffect, Listener, Mark, Stop};
+use crate::process::{Mark, Stop};
 use crate::prompts::prompting::{PromptError, PromptFor};
 use crate::quota::RAW_LOG;
 use crate::run::activity::catch_panic;
 use crate::run::activity::judge::blocking;
-use crate::run::display::Display;
+use crate::run::activity::session_listener::SessionListener;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::sandboxed::session_binds;
 use crate::run::setup::PromptStyle;
@@ -216,18 +216,16 @@ impl Ports {
     ) -> Played {
         let command = (agent.command)(spec);
         let mark = Mark::new(&self.setup.files.project.root, u64::from(slot.iteration));
-        let mut listener = SessionListener {
-            decoder: (agent.decoder)(),
-            events: vec![],
-            display: self.display.clone(),
-            slot: slot.id,
-            has_result: false,
-        };
+        let driver = (agent.driver)(Some(spec));
+        let mut listener = SessionListener::new(driver, self.display.clone(), slot.id);
+        // A verifier judges by itself: nobody talks to it.
+        let conversation = (!spec.verifies).then(|| self.open_conversation(slot.id));
+        let (_open, says) = conversation.unzip();
         let interrupts = stop.clone();
         let mut raw = raw.map(|file| CleanFile::new(file, &self.setup.files.secrets));
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
         let watch = &self.setup.agent.watch;
-        let program = Program { command: &command, sandboxed, watch, mark: &mark, stop };
+        let program = Program { command: &command, sandboxed, watch, mark: &mark, stop, says };
         let ended = self.run_program(program, &mut listener, raw_writer).await;
         let unwritten = raw.as_mut().and_then(|raw| raw.finish().err()).map(|e| e.to_string());
         if raw.is_some_and(|raw| raw.is_cut()) {
@@ -238,14 +236,14 @@ impl Ports {
             self.notice(format!("the raw log {} is incomplete: {error}", log.display()));
         }
         // What was interrupted may finish: then its result counts like any other.
-        let finished = listener.has_result
+        let finished = listener.has_result()
             && ended.end == ProcessEnd::Stopped
             && *interrupts.borrow() == Stop::Interrupt;
         let mut process = ended.end;
         let mut end = if finished {
-            listener.decoder.end(&ProcessEnd::Exited { code: 0 }, &ended.stderr_tail)
+            listener.end(&ProcessEnd::Exited { code: 0 }, &ended.stderr_tail)
         } else {
-            listener.decoder.end(&process, &ended.stderr_tail)
+            listener.end(&process, &ended.stderr_tail)
         };
         // A result that only says that it was interrupted is what was asked for.
         if finished && end.class == EndClass::Completed {
@@ -457,32 +455,6 @@ struct Prepared {
     log: PathBuf,
     raw: Option<File>,
     socket: SessionSocket,
-}
-
-/// Listens to a session: decodes it, and shows what it says.
-struct SessionListener {
-    decoder: Box<dyn Decoder>,
-    events: Vec<AgentEvent>,
-    display: Display,
-    slot: SlotId,
-    /// The last word of the session was its result.
-    has_result: bool,
-}
-
-impl Listener for SessionListener {
-    fn stdout(&mut self, line: &[u8], cut: bool) -> LineEffect {
-        self.decoder.set_display_active(self.display.has_room());
-        let effect = self.decoder.line(line, cut, &mut self.events);
-        match effect {
-            LineEffect::Result | LineEffect::Over => self.has_result = true,
-            LineEffect::Resumed => self.has_result = false,
-            LineEffect::Going => {}
-        }
-        for event in self.events.drain(..) {
-            self.display.agent(self.slot, event);
-        }
-        effect
-    }
 }
 
 /// Puts a folder before all others in which programs are looked for: prompts, skills and hooks call
