@@ -27,7 +27,10 @@ mod user_line;
 
 use std::path::Path;
 
-use super::{Login, Permissions, Profile, PromptBy, SessionSpec, Tiers, Tools, Written, set};
+use super::{
+    Interactive, Login, Permissions, Profile, PromptBy, SessionSpec, ShellWord, Tiers, Tools,
+    Written, set,
+};
 use crate::process::{CommandSpec, Stdin};
 use crate::sandbox::AgentState;
 
@@ -93,6 +96,7 @@ pub const PROFILE: Profile = Profile {
     },
     tiers: Tiers { small: "haiku", medium: "sonnet", large: "opus" },
     command,
+    interactive: Some(interactive),
     driver: |_| Box::new(driver::ClaudeDriver::default()),
 };
 
@@ -176,6 +180,20 @@ fn prompt(prompt: &PromptBy) -> (Option<String>, String) {
 fn is_conversation(spec: &SessionSpec) -> bool {
     let has_other_input = spec.extra_args.iter().any(|arg| arg.starts_with("--input-format"));
     !spec.verifies && !has_other_input && !matches!(spec.prompt, PromptBy::Stdin(_))
+}
+
+/// The same rules beside the CLI's own, and the task as what the user says first. A user answers questions about
+/// permissions, so none are set.
+fn interactive(with: &Interactive) -> Vec<ShellWord> {
+    let mut words = vec![ShellWord::plain(&with.program)];
+    if let Some(model) = &with.model {
+        words.extend([ShellWord::plain("--model"), ShellWord::plain(model)]);
+    }
+    if let Some(system) = &with.system {
+        words.extend([ShellWord::plain("--append-system-prompt"), ShellWord::prompt(system)]);
+    }
+    words.extend(with.task.as_deref().map(ShellWord::prompt));
+    words
 }
 
 /// No argument can hold a zero byte.

@@ -17,11 +17,13 @@ use ralph_core::agent::{AgentEvent, ProcessEnd, SessionEnd};
 use crate::process::LineEffect;
 
 pub mod claude;
+mod interactive;
 mod profile;
 pub mod script;
 mod text;
 mod unfinished;
 
+pub use interactive::{Interactive, ShellWord, shell_command};
 pub use profile::{Login, Profile, Tiers, Tools};
 
 /// Every built-in agent, in the order in which users see them.

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Driver, SessionSpec};
+use super::{Driver, Interactive, SessionSpec, ShellWord};
 use crate::process::CommandSpec;
 use crate::sandbox::AgentState;
 
@@ -28,6 +28,8 @@ pub struct Profile {
     pub tools: Tools,
     pub tiers: Tiers,
     pub command: fn(&SessionSpec) -> CommandSpec,
+    /// The command line that opens it for a user; `None` for an agent that has no terminal.
+    pub interactive: Option<fn(&Interactive) -> Vec<ShellWord>>,
     /// The other side of its session; `None`: of a recording, which is only read.
     pub driver: fn(Option<&SessionSpec>) -> Box<dyn Driver>,
 }

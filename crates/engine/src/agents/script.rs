@@ -44,6 +44,7 @@ pub const PROFILE: Profile = Profile {
     // Recordings know no model; the names are those that the journals of demos and tests have.
     tiers: Tiers { small: "haiku", medium: "sonnet", large: "opus" },
     command,
+    interactive: None,
     driver: |_| Box::new(ScriptDriver::default()),
 };
 
