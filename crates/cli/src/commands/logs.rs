@@ -66,7 +66,7 @@ pub(crate) struct LogsArgs {
 pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
     if args.follow {
         return match attach::follow(context)? {
-            Some(lines) => follow(&lines, args.json, context),
+            Some(lines) => follow(&lines, Part::Whole, args.json, context, |_, _| Ok(true)),
             None => {
                 attach::report_no_run(context);
                 Ok(())
@@ -196,8 +196,16 @@ fn lines(path: &Path, part: Part, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// Shows a run from another terminal until it ends.
-fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Done {
+/// Shows a part of a run from another terminal until it ends, or until `each` says so: it gets every event, and is
+/// called without one from time to time.
+pub(super) fn follow(
+    lines: &Receiver<String>,
+    part: Part,
+    json: bool,
+    context: &mut Context<'_>,
+    mut each: impl FnMut(Option<&RunEvent>, &mut Context<'_>) -> Result<bool>,
+) -> Done {
+    let mut shown = LogFilter::new(part);
     let mut reporter = PlainReporter::new(io::stdout(), options(context)?);
     let mut agents = Agents::default();
     let mut tails: Vec<Tail> = Vec::new();
@@ -224,12 +232,23 @@ fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Do
         tails.retain(|tail| ends != Some(tail.slot));
         let Some(event) = event else {
             reporter.tick(clock::now());
+            if !each(None, context)? {
+                break;
+            }
             continue;
         };
-        reporter.event(&event);
+        let admitted = shown.admits(&event);
+        if admitted {
+            reporter.event(&event);
+        } else {
+            reporter.skip(&event);
+        }
+        if !each(Some(&event), context)? {
+            break;
+        }
         match &event.fact {
             Fact::RunStarted { .. } => agents = Agents::of([&event]),
-            Fact::SessionStarted { slot, log } => {
+            Fact::SessionStarted { slot, log } if admitted => {
                 tails.extend(Tail::new(*slot, PathBuf::from(log), agents.of_log(log)));
             }
             _ => {}

@@ -33,6 +33,7 @@ mod skills;
 mod stopping;
 mod store;
 mod strange;
+mod telling;
 mod untrusted;
 mod users;
 mod verifying;

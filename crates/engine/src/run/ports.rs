@@ -18,6 +18,7 @@ use super::plan::{PlanSource, source};
 use super::setup::Setup;
 use super::slot_state::SlotState;
 use super::store_file::StoreFile;
+use super::telling::Messages;
 use super::workspace::Workspace;
 use crate::entropy::Ids;
 use crate::ports::{GitError, RunBase, Store, StoreError};
@@ -84,6 +85,8 @@ struct SlotControl {
     stop: watch::Sender<Stop>,
     /// Takes texts for the session that runs there, if one does.
     says: Mutex<Option<mpsc::Sender<Said>>>,
+    /// Speaks to the session that runs.
+    told: Mutex<Messages>,
     /// What wakes it.
     waker: Mutex<Option<JoinHandle<()>>>,
     /// How many changes of the store were known when it last looked at the plan.
@@ -220,6 +223,11 @@ impl Ports {
     /// Takes texts for the session that runs in a slot: [`Ports::say`].
     pub(super) fn says(&self, slot: SlotId) -> MutexGuard<'_, Option<mpsc::Sender<Said>>> {
         self.control(slot).says.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How the session of a slot is spoken to.
+    pub(super) fn told(&self, slot: SlotId) -> &Mutex<Messages> {
+        &self.control(slot).told
     }
 
     /// What wakes a slot.

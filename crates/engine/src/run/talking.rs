@@ -33,7 +33,6 @@ impl Ports {
     /// - [`Delivery::Arrived`]: the agent confirmed that it has read it.
     ///
     /// The value stays [`Delivery::Pending`] only for the moment until the supervisor takes the text up.
-    #[expect(dead_code, reason = "the command that sends a text builds on it")]
     pub(super) fn say(&self, slot: SlotId, text: &str) -> watch::Receiver<Delivery> {
         let (said, delivery) = Said::new(text);
         // What is dropped is refused.

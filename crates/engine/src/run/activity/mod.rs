@@ -19,6 +19,8 @@ use ralph_core::TaskId;
 use ralph_core::run::{Effect, Port, SlotId, Stopping};
 use ralph_core::task::Actor;
 
+use tokio::sync::oneshot;
+
 use crate::ports::StoreError;
 use crate::process::Stop;
 use crate::run::activity::session::Job;
@@ -126,6 +128,9 @@ impl Ports {
                 self.spawn_detached(move |ports| {
                     ports.store().reset(&task, &Actor::User(by_control()), ports.now())
                 });
+            }
+            Effect::Say { slot, task, message } => {
+                self.hand_over(slot, task, message, oneshot::channel().0);
             }
             Effect::Wake { slot, at, on_change } => self.wake_later(slot, at, on_change),
             Effect::StopWaiting { slot } => self.stop_waiting(slot),

@@ -15,12 +15,12 @@ use ralph_core::records::Attempt;
 use ralph_core::run::{Earlier, Effect, Input, Port, SessionReport, TaskBrief};
 use ralph_core::text::tail;
 use ralph_core::{TaskId, Timestamp};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::agents::{Profile, PromptBy, SessionSpec, Written};
 use crate::crash;
 use crate::ports::{HEARTBEAT, Vcs};
-use crate::process::{Mark, Stop};
+use crate::process::{Mark, Said, Stop};
 use crate::prompts::prompting::{PromptError, PromptFor};
 use crate::quota::RAW_LOG;
 use crate::run::activity::catch_panic;
@@ -74,6 +74,7 @@ impl Ports {
         job: Job,
     ) -> Vec<Effect> {
         slot.begin(job.iteration, job.task.as_ref(), self.now());
+        self.prepare_messages(slot.id);
         self.stop(slot.id).send_replace(Stop::Go);
         let stop = self.stop(slot.id).subscribe();
         self.make_baseline(&slot);
@@ -87,11 +88,13 @@ impl Ports {
             let why = self.why_missing(&slot, task);
             let missing = Input::WorkMissing { slot: slot.id, task: task.id.clone(), why };
             self.leave(&mut slot, false);
+            self.close_messages(slot.id);
             return self.step_with(slot, Ok(missing));
         }
         let moved = match moved {
             Ok(Some(task)) => {
                 slot.task = Some(task.clone());
+                self.close_messages(slot.id);
                 let found = Input::WorkFound { slot: slot.id, task: Box::new(task) };
                 return self.step_with(slot, Ok(found));
             }
@@ -101,7 +104,10 @@ impl Ports {
             moved.and_then(|()| catch_panic(Port::Prompt, || self.prepare(&mut slot, job)));
         let prepared = match prepared {
             Ok(prepared) => prepared,
-            Err(failed) => return self.step_with(slot, Err(failed)),
+            Err(failed) => {
+                self.close_messages(slot.id);
+                return self.step_with(slot, Err(failed));
+            }
         };
         let log = prepared.log.display().to_string();
         let effects = self.step(&Input::SessionStarted { slot: slot.id, log });
@@ -130,11 +136,13 @@ impl Ports {
                 ports.stop(id).send_modify(|now| *now = Stop::Interrupt.max(*now));
             })
         };
+        let (open, says) = self.open_conversation(slot.id);
+        self.open_messages(slot.id);
         let vcs = Arc::clone(&slot.workspace().vcs);
         let played = tokio::select! {
             biased;
             never = heartbeats(&*vcs) => match never {},
-            played = self.play(&slot, self.setup.agent.program.agent, (&spec, &sandboxed), &log, raw, stop) => played,
+            played = self.play(&slot, self.setup.agent.program.agent, (&spec, &sandboxed), &log, raw, (stop, Some(says))) => played,
         };
         vcs.session_lives(false);
         ender.abort();
@@ -150,6 +158,8 @@ impl Ports {
                 interrupted
             });
         }
+        drop(open);
+        slot.got = self.close_messages(slot.id);
         crash::point("session-ended");
         tokio::task::block_in_place(|| self.note_deciding(&slot));
         let Played { mut end, process, duration_ms, leftovers } = played;
@@ -198,6 +208,10 @@ impl Ports {
                 return Err(failed);
             }
         };
+        if let Err(failed) = self.record_messages(slot, &held) {
+            slot.over = Some(over);
+            return Err(failed);
+        }
         slot.held = held.iter().map(|task| task.id.clone()).collect();
         let report = over.report;
         let report = SessionReport { held, end: self.shortened(report.end), ..report };
@@ -212,15 +226,12 @@ impl Ports {
         (spec, sandboxed): (&SessionSpec, &SandboxedCommand),
         log: &Path,
         raw: Option<File>,
-        stop: watch::Receiver<Stop>,
+        (stop, says): (watch::Receiver<Stop>, Option<mpsc::Receiver<Said>>),
     ) -> Played {
         let command = (agent.command)(spec);
         let mark = Mark::new(&self.setup.files.project.root, u64::from(slot.iteration));
         let driver = (agent.driver)(Some(spec));
         let mut listener = SessionListener::new(driver, self.display.clone(), slot.id);
-        // A verifier judges by itself: nobody talks to it.
-        let conversation = (!spec.verifies).then(|| self.open_conversation(slot.id));
-        let (_open, says) = conversation.unzip();
         let interrupts = stop.clone();
         let mut raw = raw.map(|file| CleanFile::new(file, &self.setup.files.secrets));
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
@@ -390,6 +401,7 @@ impl Ports {
                 };
                 let prompt = self.setup.agent.prompting.prompt(store.as_mut(), &task.id, &about);
                 let prompt = prompt.map_err(failed)?;
+                self.prompted(slot.id, &task.id, prompt.messages.clone());
                 if self.setup.agent.style == PromptStyle::Stdin {
                     let written = self.written(job.iteration, ".prompt.md", prompt.whole())?;
                     return Ok(PromptBy::Stdin(written.text));
@@ -401,7 +413,11 @@ impl Ports {
             }
             (PromptStyle::Whole, _) => {
                 let prompting = &self.setup.agent.prompting;
-                let text = prompting.whole(job.iteration, &job.earlier).map_err(failed)?;
+                let told = self.told_in_plan(slot)?;
+                let text = prompting.whole(job.iteration, &job.earlier, &told).map_err(failed)?;
+                for (task, messages) in told {
+                    self.prompted(slot.id, &task, messages);
+                }
                 let written = self.written(job.iteration, ".prompt.md", text)?;
                 Ok(PromptBy::Stdin(written.text))
             }
@@ -410,6 +426,9 @@ impl Ports {
                 let text = (self.setup.ports.peek_text)(&peek);
                 let prompting = &self.setup.agent.prompting;
                 let offered = prompting.returned(self.store().as_mut(), &peek.claimable)?;
+                for (task, known) in peek.claimable.iter().zip(&offered) {
+                    self.prompted(slot.id, &task.id, known.unread());
+                }
                 Ok(PromptBy::Argument(pick_prompt(&text, &offered, prompting.budget)))
             }
         }
