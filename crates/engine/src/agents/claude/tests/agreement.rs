@@ -59,7 +59,12 @@ fn read(
 ) -> Reading {
     let (mut driver, mut events) = (ClaudeDriver::default(), Vec::new());
     // To tell a line of a running session from one after its end.
-    driver.line(br#"{"type":"result","subtype":"success","result":"x"}"#, false, &mut vec![], &mut vec![]);
+    driver.line(
+        br#"{"type":"result","subtype":"success","result":"x"}"#,
+        false,
+        &mut vec![],
+        &mut vec![],
+    );
     let heard = by(&mut driver, &mut events);
     assert!(!line.is_empty());
     (heard, events, format!("{driver:?}"))
