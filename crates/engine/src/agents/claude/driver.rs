@@ -129,6 +129,10 @@ impl ClaudeDriver {
         match parsed {
             Some(parsed) => {
                 self.events += 1;
+                if get(parsed.is_replay) == Some(true) {
+                    let arrived = self.said.repeated(&text);
+                    events.extend(arrived.map(|text| AgentEvent::UserMessage { text }));
+                }
                 self.event(&parsed, events)
             }
             None => {
@@ -185,10 +189,6 @@ impl ClaudeDriver {
                 None => {}
             },
             ("user", _) => {
-                if get(line.is_replay) == Some(true) {
-                    let arrived = self.said.arrived(&text(line.uuid).unwrap_or_default());
-                    events.extend(arrived.map(|text| AgentEvent::UserMessage { text }));
-                }
                 if let Some(message) = Message::leniently(line) {
                     self.tool_ends(message, events);
                 }

@@ -42,7 +42,6 @@ pub(super) struct StreamLine<'a> {
     // user: a line of ours that is repeated
     #[serde(rename = "isReplay")]
     pub(super) is_replay: Raw<'a>,
-    pub(super) uuid: Raw<'a>,
     // an assistant message that reports an error; api_retry
     pub(super) error: Raw<'a>,
     // the same, and result

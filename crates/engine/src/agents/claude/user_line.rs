@@ -8,8 +8,10 @@
 //! - A line that begins with a slash, after white space too, waits until the turn has ended: it may be a command.
 //! - Lines that were sent before stdin was closed are still worked on, in turns of their own with results of their own.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use serde::Deserialize;
 use serde_json::json;
 
 /// The beginning of the ids of lines with a text of the user; the number of the line follows.
@@ -54,9 +56,15 @@ impl Said {
         said
     }
 
-    /// The text of the line with this id, which has arrived.
-    pub(super) fn arrived(&mut self, id: &str) -> Option<String> {
-        let at = self.waiting.iter().position(|(known, _)| known == id)?;
+    /// The text of a line that the CLI repeats: it has arrived.
+    pub(super) fn repeated(&mut self, line: &str) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Repeated<'a> {
+            #[serde(borrow)]
+            uuid: Cow<'a, str>,
+        }
+        let Repeated { uuid } = serde_json::from_str(line).ok()?;
+        let at = self.waiting.iter().position(|(known, _)| *known == uuid)?;
         self.waiting.remove(at).map(|(_, text)| text)
     }
 }
@@ -70,11 +78,11 @@ mod tests {
         let mut said = Said::default();
         let lines = ["first", "second\nline"].map(|text| said.say(text));
         assert!(lines.iter().all(|line| line.iter().filter(|byte| **byte == b'\n').count() == 1));
-        let id = |line: &[u8]| read(line)["uuid"].as_str().unwrap().to_owned();
-        assert_eq!(said.arrived("another"), None);
-        assert_eq!(said.arrived(&id(&lines[1])).as_deref(), Some("second\nline"));
-        assert_eq!(said.arrived(&id(&lines[0])).as_deref(), Some("first"));
-        assert_eq!(said.arrived(&id(&lines[0])), None);
+        let [first, second] = lines.map(|line| String::from_utf8(line).unwrap());
+        assert_eq!(said.repeated(r#"{"uuid":"another"}"#), None);
+        assert_eq!(said.repeated(&second).as_deref(), Some("second\nline"));
+        assert_eq!(said.repeated(&first).as_deref(), Some("first"));
+        assert_eq!(said.repeated(&first), None);
     }
 
     #[test]
