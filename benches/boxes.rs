@@ -42,7 +42,7 @@ const TARGET: Duration = Duration::from_millis(50);
 struct IgnoreOutput;
 
 impl Listener for IgnoreOutput {
-    fn stdout(&mut self, _: &[u8], _: bool) -> LineEffect {
+    fn stdout(&mut self, _: &[u8], _: bool, _replies: &mut Vec<u8>) -> LineEffect {
         LineEffect::Going
     }
 }

@@ -138,7 +138,7 @@ fn sit_by(program: &Path, times: usize) {
 struct IgnoreOutput;
 
 impl Listener for IgnoreOutput {
-    fn stdout(&mut self, _line: &[u8], _cut: bool) -> LineEffect {
+    fn stdout(&mut self, _line: &[u8], _cut: bool, _replies: &mut Vec<u8>) -> LineEffect {
         LineEffect::Going
     }
 }

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use common::{RALPH, Verdicts, compile, figures, ratio, repository};
 use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd};
-use ralph_engine::agents::{self, Decoder};
+use ralph_engine::agents::{self, Driver};
 use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
 
 const LINES: u64 = 730_772;
@@ -75,14 +75,14 @@ fn floor(program: &str, lines: &str, output: &str) {
 }
 
 struct DecodingListener {
-    decoder: Box<dyn Decoder>,
+    driver: Box<dyn Driver>,
     events: Vec<AgentEvent>,
     events_read: u64,
 }
 
 impl Listener for DecodingListener {
-    fn stdout(&mut self, line: &[u8], cut: bool) -> LineEffect {
-        let effect = self.decoder.line(line, cut, &mut self.events);
+    fn stdout(&mut self, line: &[u8], cut: bool, replies: &mut Vec<u8>) -> LineEffect {
+        let effect = self.driver.line(line, cut, &mut self.events, replies);
         self.events_read += self.events.drain(..).count() as u64;
         effect
     }
@@ -97,8 +97,8 @@ fn listen(program: &str, lines: &str, output: &str) {
         ..CommandSpec::default()
     };
     let mut raw = File::create(output).unwrap();
-    let decoder = (agents::find("claude").unwrap().decoder)();
-    let mut listener = DecodingListener { decoder, events: vec![], events_read: 0 };
+    let driver = (agents::find("claude").unwrap().driver)(None);
+    let mut listener = DecodingListener { driver, events: vec![], events_read: 0 };
     let session = async move {
         let (_go, stop) = tokio::sync::watch::channel(Stop::Go);
         let mark = Mark::new(Path::new("/"), 1);
@@ -114,7 +114,7 @@ fn listen(program: &str, lines: &str, output: &str) {
     let (listener, ended) = runtime.block_on(runtime.spawn(session)).unwrap();
     let lines: u64 = lines.parse().unwrap();
     assert!(listener.events_read >= lines, "{} events of {lines} lines", listener.events_read);
-    assert_eq!(listener.decoder.end(&ended.end, &ended.stderr_tail).class, EndClass::Completed);
+    assert_eq!(listener.driver.end(&ended.end, &ended.stderr_tail).class, EndClass::Completed);
 }
 
 fn plus_one(lines: &str) -> String {

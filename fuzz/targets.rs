@@ -71,17 +71,17 @@ fn halves(bytes: &[u8]) -> (String, String) {
 fn decodes(agent: &str, bytes: &[u8]) {
     let Some(agent) = ralph_engine::agents::find(agent) else { panic!("no agent {agent}") };
     for (cut, is_active) in [(false, true), (true, false)] {
-        let (mut decoder, mut events) = ((agent.decoder)(), vec![]);
-        decoder.set_display_active(is_active);
+        let (mut driver, mut events) = ((agent.driver)(None), vec![]);
+        driver.set_display_active(is_active);
         for line in bytes.split(|byte| *byte == b'\n') {
-            decoder.line(line, cut, &mut events);
+            driver.line(line, cut, &mut events, &mut vec![]);
         }
         for event in &events {
             if let AgentEvent::ToolStarted { input, .. } = event {
                 assert!(!input.contains('\n'), "on one line");
             }
         }
-        let end = decoder.end(&ProcessEnd::Exited { code: i32::from(cut) }, &lossy(bytes));
+        let end = driver.end(&ProcessEnd::Exited { code: i32::from(cut) }, &lossy(bytes));
         let json = serde_json::to_string(&end).expect("an end is JSON");
         assert_eq!(serde_json::from_str::<ralph_core::agent::SessionEnd>(&json).ok(), Some(end));
     }

@@ -59,6 +59,9 @@ commands! {
         Answer(commands::answer::AnswerArgs) => commands::answer::cmd_answer,
         Approve(commands::approve::ApproveArgs) => commands::approve::cmd_approve,
         Reject(commands::approve::RejectArgs) => commands::approve::cmd_reject,
+        Tell(commands::tell::TellArgs) => commands::tell::cmd_tell,
+        Attach(commands::attach::AttachArgs) => commands::attach::cmd_attach,
+        Takeover(commands::takeover::TakeoverArgs) => commands::takeover::cmd_takeover,
         /// Pause: finish the current session, start nothing new
         #[command(after_help = "Example: ralph pause")]
         Pause(commands::control::ControlArgs) => commands::control::cmd_pause,

@@ -1,6 +1,6 @@
 //! Follows a run from another process: reads its events as they happen, until it ends.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -18,8 +18,15 @@ const MOMENT: Duration = Duration::from_millis(50);
 /// run is active here.
 pub(crate) fn follow(context: &mut Context<'_>) -> Result<Option<Receiver<String>>> {
     context.refuse_in_session()?;
-    let Some(socket) = socket(context)? else { return Ok(None) };
-    let lines = match client::feed(&socket, 1) {
+    match socket(context)? {
+        Some(socket) => lines_of(&socket),
+        None => Ok(None),
+    }
+}
+
+/// The same of the run with this control socket.
+pub(crate) fn lines_of(socket: &Path) -> Result<Option<Receiver<String>>> {
+    let lines = match client::feed(socket, 1) {
         Ok(lines) => lines,
         // It ended a moment ago.
         Err(ClientError::NobodyThere(_)) => return Ok(None),

@@ -358,6 +358,13 @@ fn hints_of(failed: CliError, refusal: &Refusal) -> CliError {
         Refusal::DoneParts { children, .. } => {
             format!("reopen a part, and it reopens too: ralph task reopen {}", first(children))
         }
+        Refusal::NoSession { id, .. } => format!("reopen it first: ralph task reopen {id}"),
+        Refusal::OnlyParts { children, .. } => {
+            format!("name one of them: ralph tell {} \"TEXT\"", first(children))
+        }
+        Refusal::TooManyMessages { id, .. } => {
+            format!("let an attempt read them: ralph run {id}")
+        }
         Refusal::NoApproval { .. } => "see what waits: ralph approve".to_owned(),
         Refusal::NotFinished { id, .. } => format!("to start it over: ralph task reset {id}"),
         Refusal::DoneIsFinal { id } => format!("reopen it first: ralph task reopen {id}"),

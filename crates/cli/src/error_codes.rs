@@ -41,6 +41,7 @@ codes! {
     UnfinishedParts = "unfinished_parts";
     FailedParts = "failed_parts";
     FeatureUnfinished = "feature_unfinished";
+    TooManyMessages = "too_many_messages";
     TaskExists = "task_exists";
     FeatureExists = "feature_exists";
     Cycle = "cycle";
@@ -75,6 +76,7 @@ impl From<&Refusal> for ErrorCode {
             | Refusal::BlockClosed { .. }
             | Refusal::DoneParts { .. }
             | Refusal::NotFinished { .. }
+            | Refusal::NoSession { .. }
             | Refusal::NoApproval { .. } => Self::WrongStatus,
             Refusal::NotClaimable { .. } => Self::NotClaimable,
             Refusal::NothingReady { .. } => Self::NothingReady,
@@ -84,7 +86,8 @@ impl From<&Refusal> for ErrorCode {
             Refusal::IsDeleted { .. } => Self::TaskDeleted,
             Refusal::DoneIsFinal { .. } => Self::TaskDone,
             Refusal::ParentClosed { .. } => Self::ParentClosed,
-            Refusal::HasUnfinishedParts { .. } => Self::UnfinishedParts,
+            Refusal::HasUnfinishedParts { .. } | Refusal::OnlyParts { .. } => Self::UnfinishedParts,
+            Refusal::TooManyMessages { .. } => Self::TooManyMessages,
             Refusal::FailedParts { .. } => Self::FailedParts,
             Refusal::FeatureUnfinished { .. } => Self::FeatureUnfinished,
             Refusal::Exists { .. } => Self::TaskExists,

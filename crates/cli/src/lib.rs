@@ -21,6 +21,7 @@ mod output;
 mod session_requests;
 mod status_query;
 mod subprocess_entry;
+mod task_session;
 mod trust;
 mod wiring;
 

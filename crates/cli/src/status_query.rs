@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ralph_core::Timestamp;
 use ralph_core::ids::RunId;
@@ -37,7 +37,7 @@ const WAITING: usize = 5;
 /// How many ready tasks are checked for whether they wait for a merge.
 const READY: usize = 20;
 /// How many journals are opened to find the one of this worktree: all worktrees share the folder.
-const JOURNALS: usize = 50;
+pub(crate) const JOURNALS: usize = 50;
 
 /// A run of this worktree, as its files describe it.
 pub(crate) struct RunFiles {
@@ -51,9 +51,15 @@ pub(crate) struct RunFiles {
 impl RunFiles {
     /// Reads the files, without changing anything or waiting.
     pub(crate) fn read(context: &mut Context<'_>) -> Result<Self> {
+        let worktree = context.project()?.worktree;
+        Self::of(&worktree, context)
+    }
+
+    /// The same of another worktree.
+    pub(crate) fn of(worktree: &Path, context: &mut Context<'_>) -> Result<Self> {
         let project = context.project()?;
         project.check_ours()?;
-        let folder = project.worktree.join(".ralph");
+        let folder = worktree.join(".ralph");
         let path = folder.join("state.toml");
         let holder = WorktreeLock::holder(&folder);
         let state =

@@ -38,6 +38,10 @@ words! {
         Answered = "answered",
         /// The user lets finished work land.
         Approved = "approved",
+        /// The user told the agent something. The text is the message; its number is its place among them.
+        Told = "told",
+        /// A session got a message of the user. The text says which message, and in which attempt.
+        Given = "given",
     }
 }
 
@@ -270,6 +274,29 @@ fn answer<S: Serializer>(answer: &Option<(Timestamp, String)>, to: S) -> Result<
     }
     let (answered_at, answer) = answer.as_ref().map(|(at, text)| (*at, text.as_str())).unzip();
     Answered { answer, answered_at }.serialize(to)
+}
+
+/// The longest message, in bytes. Prompts contain messages whole.
+pub const MAX_MESSAGE: usize = 4_000;
+/// How many messages of a task may wait for its next attempt.
+pub const MAX_UNREAD: usize = 20;
+
+/// A message of the user about a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserMessage {
+    /// Its number on the task, from 1.
+    pub number: u32,
+    pub text: String,
+}
+
+/// A message, and which sessions got it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    pub message: UserMessage,
+    /// The attempts whose sessions got it.
+    pub given: Vec<AttemptId>,
+    /// One of them ended by itself.
+    pub delivered: bool,
 }
 
 /// A named group of tasks with a spec and a plan on disk.

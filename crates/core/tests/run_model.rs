@@ -10,7 +10,7 @@ use proptest::test_runner::TestCaseError;
 use ralph_core::agent::{self, EndClass, ProcessEnd, SessionEnd, Signals, Tier};
 use ralph_core::ids::{AttemptId, QuestionId, RunId};
 use ralph_core::policy::strategy::TierNames;
-use ralph_core::records::Verdict;
+use ralph_core::records::{UserMessage, Verdict};
 use ralph_core::run::{
     Cancel, ChangeSize, Claims, Class, Commits, Conflict, Control, Effect, EndsWhen, Exhausted,
     Fact, FallbackAgent, GateReport, Input, Landing, Phase, Picker, Policy, Port, Publication,
@@ -70,6 +70,10 @@ fn published(policy: Policy) -> Policy {
 fn with_fallback(policy: Policy, agents: usize) -> Policy {
     let agent = |name: &str| FallbackAgent { name: name.to_owned(), tiers: TierNames::default() };
     Policy { fallback: ["codex", "gemini"].into_iter().take(agents).map(agent).collect(), ..policy }
+}
+
+fn message() -> UserMessage {
+    UserMessage { number: 1, text: "use tabs".to_owned() }
 }
 
 fn publication(dice: &mut Dice<'_>) -> Publication {
@@ -276,6 +280,7 @@ impl World {
                 Effect::StopSession { .. }
                 | Effect::StopPublishing
                 | Effect::HoldTask { .. }
+                | Effect::Say { .. }
                 | Effect::ResetTask { .. } => {}
                 _ => self.pending.push(effect),
             }
@@ -627,10 +632,17 @@ impl World {
         Ok(())
     }
 
+    /// A task that a slot holds, or another one.
+    fn some_task(&self, dice: &mut Dice<'_>) -> TaskId {
+        let mut held = self.state.slots.iter().filter_map(|slot| Some(slot.task()?.id.clone()));
+        let other = || TaskId::new("t-1").unwrap();
+        if dice.roll(4) == 0 { other() } else { held.next().unwrap_or_else(other) }
+    }
+
     /// Something that nobody waits for.
     fn stray(&mut self, dice: &mut Dice<'_>) -> Result<(), TestCaseError> {
         let slot = SlotId::from(dice.roll(4));
-        let input = match dice.roll(11) {
+        let input = match dice.roll(13) {
             0 => Input::Woken { slot },
             1 => Input::NothingToClaim { slot: 9 },
             2 => Input::SessionStarted { slot: 9, log: String::new() },
@@ -642,6 +654,11 @@ impl World {
             5 => Input::Control(Control::Resume),
             6 => Input::Control(Control::Skip { task: TaskId::new("t-1").unwrap() }),
             7 => Input::Control(Control::Retry { task: TaskId::new("t-2").unwrap() }),
+            10 => Input::Control(Control::Tell { task: self.some_task(dice), message: message() }),
+            11 => {
+                let (task, live) = (self.some_task(dice), dice.roll(2) == 0);
+                Input::MessageGiven { slot, task, message: message(), live }
+            }
             8 if self.published == 0 => Input::Published(publication(dice)),
             9 if self.published == 0 => Input::Reviewed(Review::blank(ReviewEnd::Green, "")),
             _ => Input::Judged {

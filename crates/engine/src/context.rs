@@ -10,7 +10,7 @@ use ralph_core::attempt::context::{
     ParentTask, RetryInfo, SignalInfo, Skill,
 };
 use ralph_core::records::{Attempt, Evidence, LogEntry, LogKind, Verdict};
-use ralph_core::run::{CLASSES, Class, SIGNAL};
+use ralph_core::run::{CLASSES, Class, SIGNAL, messages};
 use ralph_core::task::{RetryLimit, Status, Task};
 use ralph_core::{TaskId, Timestamp};
 use serde_json::value::RawValue;
@@ -72,6 +72,7 @@ pub fn gather(store: &mut dyn Store, about: &Gather<'_>) -> Result<AttemptContex
         earlier,
         retry,
         signal,
+        messages: messages(&log, &attempts),
         answers: answers(store, &task.id)?,
         notes: notes(&log),
         skills: about.skills.to_vec(),

@@ -97,7 +97,7 @@ pub(crate) async fn wait_for_stop_signal() {
 struct OutputTail(Tail<KEPT>);
 
 impl Listener for OutputTail {
-    fn stdout(&mut self, line: &[u8], _cut: bool) -> LineEffect {
+    fn stdout(&mut self, line: &[u8], _cut: bool, _replies: &mut Vec<u8>) -> LineEffect {
         self.0.line(line);
         LineEffect::Going
     }

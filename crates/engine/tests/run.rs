@@ -29,6 +29,8 @@ mod picking;
 mod plays;
 #[path = "run/signals.rs"]
 mod signals;
+#[path = "run/telling.rs"]
+mod telling;
 #[path = "run/verifying.rs"]
 mod verifying;
 #[path = "run/waits.rs"]

@@ -16,8 +16,8 @@ use ralph_engine::feed::Feed;
 use ralph_engine::socket::client::{self, ClientError};
 use ralph_engine::socket::protocol::MAX_LINE;
 use ralph_engine::socket::{
-    Call, ControlSocket, Reply, Requests, SessionIdentity, SessionRequestHandler, SessionSocket,
-    SocketDir,
+    Call, ControlSocket, ReceivedControl, Reply, Requests, SessionIdentity, SessionRequestHandler,
+    SessionSocket, SocketDir,
 };
 use tokio::sync::mpsc;
 
@@ -242,7 +242,7 @@ fn line(seq: u64) -> String {
 struct Controlled {
     world: World,
     socket: ControlSocket,
-    controls: mpsc::Receiver<Control>,
+    controls: mpsc::Receiver<ReceivedControl>,
     feed: Feed,
 }
 
@@ -263,7 +263,7 @@ async fn controls_reach_the_loop_and_anything_else_is_refused() {
     {
         let (path, sent) = (path.clone(), control.clone());
         apart(move || client::control(&path, &sent)).await.unwrap();
-        assert_eq!(run.controls.recv().await, Some(control));
+        assert_eq!(run.controls.recv().await.map(|received| received.control), Some(control));
     }
     for line in ["{}", "{\"v\":1}", "{\"v\":1,\"control\":{\"do\":\"explode\"}}", "\u{7}"] {
         let answer = raw(&path, format!("{line}\n").into_bytes()).await;

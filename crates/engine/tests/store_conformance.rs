@@ -132,6 +132,8 @@ macro_rules! conforms {
                     evidence_comes_back_as_it_went_in
                     s1_44_the_verdict_of_the_verifier_is_recorded_with_the_task
                     a_task_waits_until_every_question_is_answered
+                    a_message_waits_until_an_attempt_that_got_it_ends
+                    a_message_needs_a_task_that_has_sessions
                     a_question_is_answered_once
                     questions_of_a_task_that_is_reset_or_deleted_are_withdrawn
                     only_open_work_can_wait

@@ -164,6 +164,21 @@ impl Store for SharedStore {
         self.lock().reopen(ids, reason, by, now)
     }
 
+    fn tell(&mut self, id: &TaskId, text: &str, by: &Actor, now: Timestamp) -> Result<u32> {
+        self.lock().tell(id, text, by, now)
+    }
+
+    fn give(
+        &mut self,
+        id: &TaskId,
+        attempt: &AttemptId,
+        messages: &[u32],
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.lock().give(id, attempt, messages, by, now)
+    }
+
     fn approve(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()> {
         self.lock().approve(id, by, now)
     }

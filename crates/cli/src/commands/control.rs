@@ -102,7 +102,9 @@ pub(crate) fn cmd_retry(args: &TaskControlArgs, context: &mut Context<'_>) -> Do
 /// Sends a control to the run. One about a task is done in the store if no run is active.
 fn send(control: &Control, message: &str, json: bool, context: &mut Context<'_>) -> Done {
     let branch = match control {
-        Control::Skip { task } | Control::Retry { task } => context.task(task)?.branch,
+        Control::Skip { task } | Control::Retry { task } | Control::Tell { task, .. } => {
+            context.task(task)?.branch
+        }
         Control::Pause | Control::Resume | Control::Cancel(_) => None,
     };
     let reached = match (reach(control, branch.as_deref(), context)?, control) {
@@ -128,7 +130,11 @@ fn send(control: &Control, message: &str, json: bool, context: &mut Context<'_>)
 
 /// Sends a control to the run of this worktree and to those of its branches. Returns whether a run received it.
 /// A control about a task of a `branch` goes to the run of that branch alone.
-fn reach(control: &Control, branch: Option<&str>, context: &mut Context<'_>) -> Result<bool> {
+pub(super) fn reach(
+    control: &Control,
+    branch: Option<&str>,
+    context: &mut Context<'_>,
+) -> Result<bool> {
     context.refuse_in_session()?;
     let mut reached = false;
     for socket in control_sockets(branch, context)? {
@@ -146,7 +152,10 @@ fn reach(control: &Control, branch: Option<&str>, context: &mut Context<'_>) -> 
 
 /// The control sockets that the state files of the worktrees name: in the worktree of a branch only that of its own
 /// run, in the main worktree that of its run and those of its branches.
-fn control_sockets(branch: Option<&str>, context: &mut Context<'_>) -> Result<Vec<PathBuf>> {
+pub(super) fn control_sockets(
+    branch: Option<&str>,
+    context: &mut Context<'_>,
+) -> Result<Vec<PathBuf>> {
     let project = context.project()?;
     project.check_ours()?;
     let own = socket_in(&project.worktree).filter(|_| project.worktree != project.root);

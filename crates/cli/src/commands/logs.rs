@@ -11,7 +11,7 @@ use clap::Args;
 use ralph_core::agent::AgentEvent;
 use ralph_core::run::{Fact, RunEvent, SlotId};
 use ralph_core::view::Reporter;
-use ralph_engine::agents::{self, Decoder};
+use ralph_engine::agents::{self, Driver};
 use ralph_engine::clock;
 use ralph_engine::run_files::{RunLogs, VERIFIER_LOG};
 use ralph_engine::untrusted::open_own;
@@ -67,7 +67,7 @@ pub(crate) struct LogsArgs {
 pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
     if args.follow {
         return match attach::follow(context)? {
-            Some(lines) => follow(&lines, args.json, context),
+            Some(lines) => follow(&lines, Part::Whole, args.json, context, |_, _| Ok(true)),
             None => {
                 attach::report_no_run(context);
                 Ok(())
@@ -214,8 +214,16 @@ fn lines(path: &Path, part: Part, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// Shows a run from another terminal until it ends.
-fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Done {
+/// Shows a part of a run from another terminal until it ends, or until `each` says so: it gets every event, and is
+/// called without one from time to time.
+pub(super) fn follow(
+    lines: &Receiver<String>,
+    part: Part,
+    json: bool,
+    context: &mut Context<'_>,
+    mut each: impl FnMut(Option<&RunEvent>, &mut Context<'_>) -> Result<bool>,
+) -> Done {
+    let mut shown = LogFilter::new(part);
     let mut reporter = PlainReporter::new(io::stdout(), options(context)?);
     let mut agents = Agents::default();
     let mut tails: Vec<Tail> = Vec::new();
@@ -242,12 +250,26 @@ fn follow(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Do
         tails.retain(|tail| ends != Some(tail.slot));
         let Some(event) = event else {
             reporter.tick(clock::now());
+            if !each(None, context)? {
+                break;
+            }
             continue;
         };
-        reporter.event(&event);
+        let admitted = shown.admits(&event);
+        if admitted {
+            reporter.event(&event);
+        } else {
+            reporter.skip(&event);
+        }
+        if !each(Some(&event), context)? {
+            break;
+        }
         agents.follow(&event.fact);
-        if let Fact::SessionStarted { slot, log } = &event.fact {
-            tails.extend(Tail::new(*slot, PathBuf::from(log), agents.of_log(log)));
+        match &event.fact {
+            Fact::SessionStarted { slot, log } if admitted => {
+                tails.extend(Tail::new(*slot, PathBuf::from(log), agents.of_log(log)));
+            }
+            _ => {}
         }
     }
     Ok(reporter.close()?)
@@ -293,14 +315,14 @@ struct Tail {
     path: PathBuf,
     offset: u64,
     begun: Vec<u8>,
-    decoder: Box<dyn Decoder>,
+    driver: Box<dyn Driver>,
 }
 
 impl Tail {
     /// `None` for an agent that this version does not know.
     fn new(slot: SlotId, path: PathBuf, agent: &str) -> Option<Self> {
-        let decoder = (agents::find(agent)?.decoder)();
-        Some(Self { slot, path, offset: 0, begun: vec![], decoder })
+        let driver = (agents::find(agent)?.driver)(None);
+        Some(Self { slot, path, offset: 0, begun: vec![], driver })
     }
 
     /// The output since the last call; none while the file does not exist.
@@ -320,7 +342,7 @@ impl Tail {
             if self.begun.pop_if(|last| *last == b'\n').is_none() {
                 return Ok(());
             }
-            self.decoder.line(&self.begun, false, events);
+            self.driver.line(&self.begun, false, events, &mut vec![]);
             self.begun.clear();
         }
     }

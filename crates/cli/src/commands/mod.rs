@@ -20,6 +20,7 @@ macro_rules! commands {
 
 pub(crate) mod answer;
 pub(crate) mod approve;
+pub(crate) mod attach;
 pub(crate) mod build;
 pub(crate) mod clean;
 pub(crate) mod complete;
@@ -50,6 +51,8 @@ pub(crate) mod report;
 pub(crate) mod runs;
 pub(crate) mod script_agent;
 pub(crate) mod status;
+pub(crate) mod takeover;
 pub(crate) mod task;
+pub(crate) mod tell;
 pub(crate) mod trust;
 pub(crate) mod undo;

@@ -142,7 +142,8 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPr
     let group = |index: usize| doc.group_of(index).map(|group| group.title.clone());
     let prompt = match (by_iteration, next) {
         (true, _) => {
-            let text = plan.agent.prompting.whole(1, &Earlier::default()).map_err(prompt_error)?;
+            let text =
+                plan.agent.prompting.whole(1, &Earlier::default(), &[]).map_err(prompt_error)?;
             let (size, own) = (tokens(&text), own_words(plan, Shape::Whole, &text)?);
             (PromptBy::Stdin(text), size, own)
         }

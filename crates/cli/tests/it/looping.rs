@@ -34,6 +34,7 @@ mod skills;
 mod stopping;
 mod store;
 mod strange;
+mod telling;
 mod untrusted;
 mod users;
 mod verifying;
@@ -229,6 +230,9 @@ here={here}
 n=$(($(cat $here/count 2>/dev/null || echo 0) + 1)); echo $n > $here/count
 printf '%s\0' "$@" > $here/argv.$n
 ralph() {{ {ralph} "$@"; }}
+talks=$(printf '%s\n' "$@" | grep -c replay-user-messages)
+# What it reads first: a line where the user can talk to it, everything else.
+input() {{ if [ $talks = 1 ]; then head -n 1; else cat; fi; }}
 init() {{ echo '{{"type":"system","subtype":"init","session_id":"s","model":"claude-fake","claude_code_version":"2.1.999"}}'; }}
 result() {{
   init

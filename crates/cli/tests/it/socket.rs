@@ -10,8 +10,8 @@ use ralph_core::{AgentId, TaskId};
 use ralph_engine::entropy::Ids;
 use ralph_engine::feed::Feed;
 use ralph_engine::socket::{
-    Call, ControlSocket, Reply, Requests, SessionIdentity, SessionRequestHandler, SessionSocket,
-    SocketDir,
+    Call, ControlSocket, ReceivedControl, Reply, Requests, SessionIdentity, SessionRequestHandler,
+    SessionSocket, SocketDir,
 };
 use ralph_testkit::TestEnv;
 use tokio::runtime::Runtime;
@@ -202,7 +202,7 @@ fn a_hook_has_no_opinion_about_where_it_is_called() {
 }
 
 struct Run {
-    controls: mpsc::Receiver<Control>,
+    controls: mpsc::Receiver<ReceivedControl>,
     _socket: ControlSocket,
     _place: SocketDir,
     _runtime: Runtime,
@@ -243,7 +243,7 @@ fn controls_go_to_the_run_that_the_state_file_names() {
         let ran = env.ralph(call);
         assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{call:?}: {}", ran.stderr);
         assert!(!ran.stderr.is_empty(), "{call:?} says what it did");
-        assert_eq!(run.controls.try_recv(), Ok(control));
+        assert_eq!(run.controls.try_recv().unwrap().control, control);
     }
     let control = serde_json::json!({"do": "cancel", "now": true, "stop": "now"});
     let sent = serde_json::json!({"control": control, "reached": "run"});

@@ -40,6 +40,10 @@ pub enum AgentEvent {
     Denied {
         tool: String,
     },
+    /// A text that the user sent into the running session has reached the agent.
+    UserMessage {
+        text: String,
+    },
     /// The agent waits and retries its request by itself.
     Retrying {
         attempt: u32,

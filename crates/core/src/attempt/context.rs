@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::fingerprint::FirstWords;
 use crate::ids::TaskId;
-use crate::records::Changes;
+use crate::records::{Changes, Message, UserMessage};
 use crate::task::RetryLimit;
 
 /// Everything that the prompt of one attempt says. What is absent here is absent from the prompt.
@@ -26,6 +26,8 @@ pub struct AttemptContext {
     /// Present when the task was returned for retry at least once.
     pub retry: Option<RetryInfo>,
     pub signal: Option<SignalInfo>,
+    /// What the user told about the task, oldest first. The prompt has what is not delivered yet.
+    pub messages: Vec<Message>,
     /// The user's answers to earlier questions, oldest first.
     pub answers: Vec<AnsweredQuestion>,
     pub failures: Vec<GateFailure>,
@@ -37,6 +39,14 @@ pub struct AttemptContext {
     pub skills: Vec<Skill>,
     /// Ask the agent to record what it learns.
     pub learn: bool,
+}
+
+impl AttemptContext {
+    /// The messages of the user that the prompt has.
+    pub fn unread(&self) -> Vec<UserMessage> {
+        let unread = self.messages.iter().filter(|message| !message.delivered);
+        unread.map(|message| message.message.clone()).collect()
+    }
 }
 
 /// A branch that becomes one pull request.

@@ -5,6 +5,7 @@
 //! says how much is missing and where to read it; the instructions themselves are never cut.
 
 mod earlier;
+mod messages;
 mod returned;
 mod verify;
 
@@ -15,8 +16,10 @@ use super::context::{
     AnsweredQuestion, AssignedTask, AttemptContext, Document, GateFailure, RetryInfo, SignalInfo,
     Skill,
 };
+use crate::records::UserMessage;
 use crate::text::{printable, printable_line};
 
+pub use messages::{from_user, live};
 pub use returned::pick_prompt;
 pub use verify::{VERIFIER_RULES, Work, verifier};
 
@@ -53,6 +56,8 @@ pub struct Prompt {
     /// The task and what is known about it; empty if the system prompt has it.
     pub task: String,
     pub cuts: Vec<Cut>,
+    /// The messages of the user that it has.
+    pub messages: Vec<UserMessage>,
 }
 
 impl Prompt {
@@ -92,6 +97,8 @@ pub struct Parts {
     /// The task and what is known about it.
     pub task: String,
     pub cuts: Vec<Cut>,
+    /// The messages of the user that the task has.
+    pub messages: Vec<UserMessage>,
 }
 
 /// The parts of a prompt that a template already contains, and that are not added again.
@@ -113,7 +120,7 @@ impl Parts {
         let skills = texts.split_off(skills_at).pop().unwrap_or_default();
         let learning = if context.learn { LEARNING } else { "" };
         let task = joined(texts.iter().map(String::as_str));
-        Self { signals: SIGNALS, skills, learning, task, cuts }
+        Self { signals: SIGNALS, skills, learning, task, cuts, messages: context.unread() }
     }
 
     pub fn with_signals(self, signals: &'static str) -> Self {
@@ -130,7 +137,7 @@ impl Parts {
             unless(placed.learning, self.learning),
         ]);
         let task = if placed.task { String::new() } else { self.task };
-        Prompt { system, task, cuts: self.cuts }
+        Prompt { system, task, cuts: self.cuts, messages: self.messages }
     }
 }
 
@@ -230,7 +237,7 @@ fn sections(context: &AttemptContext) -> Vec<Section<'_>> {
         let body = Body::List(entries);
         Some(Section { title, body, foot, rest, ..Section::default() }).filter(|it| it.need() > 0)
     };
-    let mut all = vec![assigned(context)];
+    let mut all = vec![assigned(context), messages::section(context)];
     all.push(context.parent.as_ref().map(|parent| {
         let head = format!("This task is a part of: {}", field(&parent.title));
         let body = Body::Text(printable(&parent.description));

@@ -22,6 +22,11 @@ macro_rules! classes {
                 match self { $(Self::$variant => $words),+ }
             }
 
+            /// The session ended by itself and said all that it had to say; the class is the result of its work.
+            pub const fn is_of_finished_session(self) -> bool {
+                match self { $(Self::$variant => classes!(@finished $ends)),+ }
+            }
+
             /// The class of a session that did not complete; `None` for one that did.
             pub const fn of(end: EndClass) -> Option<Self> {
                 classes!(@of end [] $($ends $variant)+)
@@ -39,6 +44,8 @@ macro_rules! classes {
             }),+
         ];
     };
+    (@finished session) => { false };
+    (@finished attempt) => { true };
     // The classes that sessions have are those of `EndClass`, by the same names.
     (@of $end:ident [$($variant:ident)*]) => {
         match $end {
@@ -121,6 +128,8 @@ classes! {
     Question = "question", Waiting, retry No, breaker Same, counts true, attempt, "the agent asked you a question";
     /// Requested done, judged green, and waits until the user approves it.
     Approval = "approval", Waiting, retry No, breaker Reset, counts true, attempt, "waiting for your approval";
+    /// The session got to an end of the task before it got a message of the user: another one goes on with both.
+    Told = "told", Pending, retry No, breaker Reset, counts true, attempt, "your message came after the session";
     /// The agent said FAILURE.
     Failure = "failure", Pending, retry No, breaker Same, counts true, attempt, "the agent said FAILURE";
     /// It died, or ended without a result.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::TaskId;
+use crate::records::UserMessage;
 
 /// A request of the user, from the keyboard, another terminal or a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,8 @@ pub enum Control {
     Skip { task: TaskId },
     /// Reopen this task, with no retries used.
     Retry { task: TaskId },
+    /// Hand a message about this task, which is in the task database already, to its session.
+    Tell { task: TaskId, message: UserMessage },
 }
 
 /// How soon a cancelled run stops. Each level includes those before it, and a run only ever goes up.

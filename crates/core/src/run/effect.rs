@@ -6,7 +6,7 @@ use super::outcome::Outcome;
 use super::report::{Earlier, TaskBrief};
 use crate::agent::{Ignored, Usage};
 use crate::ids::TaskId;
-use crate::records::GateReport;
+use crate::records::{GateReport, UserMessage};
 use crate::time::Timestamp;
 
 /// How a session is stopped.
@@ -206,6 +206,12 @@ pub enum Effect {
     /// Reopen a task, as the user asked.
     ResetTask {
         task: TaskId,
+    },
+    /// Hand a message of the user to the session that runs in the slot. The answer comes only if the session gets it.
+    Say {
+        slot: SlotId,
+        task: TaskId,
+        message: UserMessage,
     },
     /// Wake the slot at a time, or when the plan changes.
     Wake {

@@ -168,6 +168,13 @@ impl RunState {
                     }
                 }
             }
+            Control::Tell { task, message } => {
+                for slot in self.slots.iter_mut().filter(|slot| slot.holds(task)) {
+                    if let Some(iteration) = slot.iteration_mut() {
+                        iteration.unread.push(message.number);
+                    }
+                }
+            }
             Control::Retry { .. } => {}
         }
     }

@@ -21,7 +21,7 @@ use super::state::Resume;
 use super::verifier::VerifierReport;
 use crate::ids::{AgentId, QuestionId, RunId, TaskId};
 use crate::policy::strategy::ModelState;
-use crate::records::{GateReport, Spent};
+use crate::records::{GateReport, Spent, UserMessage};
 use crate::task::{Counts, Status};
 use crate::time::{Timestamp, millis};
 
@@ -192,6 +192,14 @@ pub enum Fact {
         slot: SlotId,
         /// Where its raw output goes.
         log: String,
+    },
+    /// The session has a message of the user: in its prompt, or while it ran, which its agent confirmed.
+    MessageGiven {
+        slot: SlotId,
+        task: TaskId,
+        message: UserMessage,
+        /// While it ran.
+        live: bool,
     },
     /// The worktree still has finished work of an earlier attempt: it can land without another session.
     WorkFound {

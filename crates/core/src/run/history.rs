@@ -3,6 +3,7 @@
 
 use super::approval::is_approved;
 use super::class::{CLASSES, Class, Row};
+use super::messages::waits_for_session;
 use super::report::{
     CHANGES, FinishedWork, PROTECTED, SIGNAL, SameFailure, TaskBrief, Unsignaled, WEAKENED,
 };
@@ -94,6 +95,8 @@ fn finished(attempts: &[Attempt], log: &[LogEntry], evidence: &[Evidence]) -> Op
             work().map(|work| FinishedWork { approved: true, ..work })
         }
         Some(end) if !held_up(end) => None,
+        // The user said something since: the work may have to change.
+        _ if waits_for_session(log, attempts) => None,
         _ => work().map(|work| FinishedWork { gates: vec![], ..work }),
     }
 }

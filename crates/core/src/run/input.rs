@@ -15,7 +15,7 @@ use super::report::{About, SessionReport, TaskBrief};
 use super::review::Review;
 use super::verifier::VerifierReport;
 use crate::ids::{AgentId, QuestionId, TaskId};
-use crate::records::GateReport;
+use crate::records::{GateReport, UserMessage};
 use crate::task::{Counts, Status};
 use crate::time::Timestamp;
 
@@ -150,6 +150,14 @@ pub enum Input {
         /// Where its raw output goes.
         log: String,
     },
+    /// The session has a message of the user.
+    MessageGiven {
+        slot: SlotId,
+        task: TaskId,
+        message: UserMessage,
+        /// While it ran; otherwise in its prompt.
+        live: bool,
+    },
     SessionEnded {
         slot: SlotId,
         /// All about it.
@@ -258,6 +266,7 @@ impl Input {
             | Self::WorkFound { slot, .. }
             | Self::WorkMissing { slot, .. }
             | Self::SessionStarted { slot, .. }
+            | Self::MessageGiven { slot, .. }
             | Self::SessionEnded { slot, .. }
             | Self::CandidateMade { slot, .. }
             | Self::Judged { slot, .. }
@@ -291,6 +300,7 @@ impl Input {
             Self::WorkFound { .. } => "work_found",
             Self::WorkMissing { .. } => "work_missing",
             Self::SessionStarted { .. } => "session_started",
+            Self::MessageGiven { .. } => "message_given",
             Self::SessionEnded { .. } => "session_ended",
             Self::CandidateMade { .. } => "candidate_made",
             Self::Judged { .. } => "judged",

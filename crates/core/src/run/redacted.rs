@@ -2,6 +2,7 @@
 //! this is the one place where texts from outside are redacted. Names that the loop decides by (ids of
 //! tasks, trees, branches, paths) stay as they are.
 
+use super::control::Control;
 use super::fact::Fact;
 use super::input::Input;
 use super::landing::{Conflict, Landing};
@@ -74,6 +75,9 @@ impl Input {
                     secrets.clean(&mut task.title);
                     secrets.clean(&mut task.reason);
                 }
+            }
+            Self::MessageGiven { message, .. } | Self::Control(Control::Tell { message, .. }) => {
+                secrets.clean(&mut message.text);
             }
             Self::NothingToClaim { .. }
             | Self::SessionStarted { .. }

@@ -79,6 +79,8 @@ pub struct Iteration {
     pub parked: bool,
     /// The task that the loop claimed was returned for retry.
     pub returned: bool,
+    /// Messages of the user about its task that its session did not get so far, by their numbers.
+    pub unread: Vec<u32>,
     /// How often others moved the branch while the gates judged its work.
     pub overtaken: u32,
     /// How long the gates took the last time, in milliseconds.
@@ -127,6 +129,8 @@ pub struct Interventions {
     pub lost: bool,
     /// The run was cancelled, and waits for nothing.
     pub cancelled: bool,
+    /// The user told something that the session did not get.
+    pub unread: bool,
 }
 
 /// What a slot still has to finish while the run stops after its current tasks.
@@ -269,6 +273,11 @@ impl Slot {
     /// The claim is not lost, and the user has not skipped the task.
     pub(super) fn is_wanted(&self) -> bool {
         self.iteration().is_some_and(|iteration| !iteration.lost && !iteration.skip)
+    }
+
+    /// Whether the user told it something about its task that its session did not get.
+    pub(super) fn has_unread(&self) -> bool {
+        self.iteration().is_some_and(|iteration| !iteration.unread.is_empty())
     }
 
     /// Whether the branch moves faster than the gates can judge the work.

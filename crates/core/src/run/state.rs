@@ -224,6 +224,7 @@ impl RunState {
             skip: iteration.is_some_and(|iteration| iteration.skip),
             lost: iteration.is_some_and(|iteration| iteration.lost),
             cancelled: self.cancel >= Some(Cancel::Now),
+            unread: slot.has_unread(),
         }
     }
 
@@ -315,6 +316,13 @@ impl RunState {
                 };
                 let phase = Phase::Running(Box::new(iteration));
                 self.at(*slot, |slot| *slot = Slot { phase, ..Slot::default() });
+            }
+            Fact::MessageGiven { task, message, .. } => {
+                for slot in self.slots.iter_mut().filter(|slot| slot.holds(task)) {
+                    if let Some(iteration) = slot.iteration_mut() {
+                        iteration.unread.retain(|number| *number != message.number);
+                    }
+                }
             }
             Fact::WorkFound { slot, task } => {
                 let report = SessionReport::of_found_work(task);

@@ -49,6 +49,12 @@ pub enum Refusal {
     NotFinished { id: TaskId, status: Status },
     #[error("{id} {}, and no work of it waits for approval", state(*status))]
     NoApproval { id: TaskId, status: Status },
+    #[error("{id} {}, and no session will read a message about it", state(*status))]
+    NoSession { id: TaskId, status: Status },
+    #[error("{id} has parts, and only these have sessions: {}", first_of(children, 5))]
+    OnlyParts { id: TaskId, children: Vec<TaskId> },
+    #[error("{unread} messages about {id} wait for its next attempt; there can be no more")]
+    TooManyMessages { id: TaskId, unread: usize },
     #[error("{id} {}, and no agent has claimed it", state(*status))]
     NotClaimed { id: TaskId, status: Status },
     #[error("{id} is deleted")]

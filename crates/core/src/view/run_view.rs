@@ -273,7 +273,7 @@ impl RunView {
                 Control::Pause => self.paused = true,
                 Control::Resume => self.paused = false,
                 Control::Cancel(level) => self.cancel = self.cancel.max(Some(*level)),
-                Control::Skip { .. } | Control::Retry { .. } => {}
+                Control::Skip { .. } | Control::Retry { .. } | Control::Tell { .. } => {}
             },
             Fact::StopDecided { reason } => self.stopping = Some(reason.clone()),
             Fact::Published { publication } => {

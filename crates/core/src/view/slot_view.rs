@@ -204,6 +204,7 @@ impl Fact {
             | Self::SlotFreed { slot }
             | Self::IterationStarted { slot, .. }
             | Self::SessionStarted { slot, .. }
+            | Self::MessageGiven { slot, .. }
             | Self::SessionEnded { slot, .. }
             | Self::CandidateMade { slot, .. }
             | Self::Judged { slot, .. }

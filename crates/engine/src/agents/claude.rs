@@ -1,4 +1,4 @@
-//! Claude Code: how it is called. What its output means is in `decoder` and `ends`.
+//! Claude Code: how it is called. What its output means is in `driver` and `ends`.
 //!
 //! Facts about the real CLI that shape the command line, checked with 2.1.197 and 2.1.325:
 //!
@@ -11,23 +11,27 @@
 //! - `@FILE` brings the text of the file into the conversation, unless it has more than 25,000
 //!   tokens: then it is left out without a word. A longer task goes by stdin.
 //! - A path with a space must be quoted: `@"FILE"`.
+//! - With `--input-format stream-json` the CLI reads a prompt per line from stdin and ignores one among the arguments. A
+//!   mention and a slash command mean there what they mean as an argument. The argument stays: it shows in the list of
+//!   processes what a session works on.
 //! - `--allowed-tools` limits nothing beside `--dangerously-skip-permissions`; `--tools` does.
 
-mod decoder;
+mod driver;
 mod ends;
 mod json;
 mod message;
 mod stream_line;
 #[cfg(test)]
 mod tests;
+mod user_line;
 
 use std::path::Path;
 
 use super::{
-    Conventions, HookFile, Login, Permissions, Profile, PromptBy, SessionSpec, Tiers, Tools,
-    Written, set,
+    Conventions, HookFile, Interactive, Login, Permissions, Profile, PromptBy, SessionSpec,
+    ShellWord, Tiers, Tools, Written, set,
 };
-use crate::process::CommandSpec;
+use crate::process::{CommandSpec, Stdin};
 use crate::sandbox::AgentState;
 
 /// The longest text that goes by argument, in bytes.
@@ -101,7 +105,8 @@ pub const PROFILE: Profile = Profile {
         rules: None,
     },
     command,
-    decoder: || Box::new(decoder::ClaudeDecoder::default()),
+    interactive: Some(interactive),
+    driver: |_| Box::new(driver::ClaudeDriver::default()),
 };
 
 fn command(spec: &SessionSpec) -> CommandSpec {
@@ -115,27 +120,16 @@ fn command(spec: &SessionSpec) -> CommandSpec {
     if let Some(model) = &spec.model {
         say(&["--model", model]);
     }
-    let mut stdin = Vec::new();
-    match &spec.prompt {
-        PromptBy::System { system, task } => {
-            let file = system.file.to_string_lossy();
-            match &system.text {
-                text if text.trim().is_empty() => {}
-                text if fits_argument(text) => say(&["--system-prompt", text]),
-                _ => say(&["--system-prompt-file", &file]),
-            }
-            match mention(task) {
-                Some(mention) => say(&[&mention]),
-                None => stdin = task.text.clone().into_bytes(),
-            }
+    if let PromptBy::System { system, .. } = &spec.prompt {
+        let file = system.file.to_string_lossy();
+        match &system.text {
+            text if text.trim().is_empty() => {}
+            text if fits_argument(text) => say(&["--system-prompt", text]),
+            _ => say(&["--system-prompt-file", &file]),
         }
-        PromptBy::Argument(text)
-            if fits_argument(text) && !text.is_empty() && !text.starts_with('-') =>
-        {
-            say(&[text]);
-        }
-        PromptBy::Argument(text) | PromptBy::Stdin(text) => stdin = text.clone().into_bytes(),
     }
+    let (argument, text) = prompt(&spec.prompt);
+    argument.iter().for_each(|argument| say(&[argument]));
     match &spec.permissions {
         Permissions::Boxed => say(&["--dangerously-skip-permissions"]),
         // Which tools may be used is not asked where permissions are skipped; which there are is.
@@ -148,6 +142,17 @@ fn command(spec: &SessionSpec) -> CommandSpec {
             tools.iter().for_each(|tool| say(&[tool]));
         }
     }
+    let is_conversation = is_conversation(spec);
+    if is_conversation {
+        say(&["--input-format", "stream-json", "--replay-user-messages"]);
+    }
+    let stdin = match argument {
+        argument if is_conversation => {
+            Stdin::Conversation(user_line::first(&argument.unwrap_or(text)))
+        }
+        Some(_) => Stdin::default(),
+        None => Stdin::Text(text.into_bytes()),
+    };
     args.extend(spec.extra_args.iter().cloned());
 
     let mut env = spec.environment.clone();
@@ -162,6 +167,42 @@ fn command(spec: &SessionSpec) -> CommandSpec {
         set(&mut env, "IS_SANDBOX", "1");
     }
     CommandSpec { stdin, ..CommandSpec::new(&spec.executable, args, &spec.folder, env) }
+}
+
+/// The prompt as an argument, where the CLI takes it so, else its text.
+fn prompt(prompt: &PromptBy) -> (Option<String>, String) {
+    match prompt {
+        PromptBy::System { task, .. } => match mention(task) {
+            Some(mention) => (Some(mention), String::new()),
+            None => (None, task.text.clone()),
+        },
+        PromptBy::Argument(text)
+            if fits_argument(text) && !text.is_empty() && !text.starts_with('-') =>
+        {
+            (Some(text.clone()), String::new())
+        }
+        PromptBy::Argument(text) | PromptBy::Stdin(text) => (None, text.clone()),
+    }
+}
+
+/// Whether the user can talk to the session. Not to a verifier, and not where the prompt is to come by stdin as it is.
+fn is_conversation(spec: &SessionSpec) -> bool {
+    let has_other_input = spec.extra_args.iter().any(|arg| arg.starts_with("--input-format"));
+    !spec.verifies && !has_other_input && !matches!(spec.prompt, PromptBy::Stdin(_))
+}
+
+/// The same rules beside the CLI's own, and the task as what the user says first. A user answers questions about
+/// permissions, so none are set.
+fn interactive(with: &Interactive) -> Vec<ShellWord> {
+    let mut words = vec![ShellWord::plain(&with.program)];
+    if let Some(model) = &with.model {
+        words.extend([ShellWord::plain("--model"), ShellWord::plain(model)]);
+    }
+    if let Some(system) = &with.system {
+        words.extend([ShellWord::plain("--append-system-prompt"), ShellWord::prompt(system)]);
+    }
+    words.extend(with.task.as_deref().map(ShellWord::prompt));
+    words
 }
 
 /// No argument can hold a zero byte.

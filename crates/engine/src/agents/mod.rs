@@ -1,5 +1,5 @@
-//! Agent CLIs. Each is one file: a [`Profile`], which is data that every part of ralph reads, and a [`Decoder`],
-//! which gives its output a meaning. An agent is pure: it starts nothing, waits for nothing and reads no file. The
+//! Agent CLIs. Each is one file: a [`Profile`], which is data that every part of ralph reads, and a [`Driver`],
+//! which leads its session: it gives output a meaning, and has the replies. An agent is pure: it starts nothing, waits for nothing and reads no file. The
 //! supervisor ([`crate::process`]) does.
 //!
 //! | agent | what it is |
@@ -7,7 +7,7 @@
 //! | [`claude`] | Claude Code, by its stream of JSON events |
 //! | [`script`] | the built-in agent that plays a cassette: demos and tests |
 //!
-//! A new agent is a file with a `Profile` and a `Decoder`, and a row in [`AGENTS`].
+//! A new agent is a file with a `Profile` and a `Driver`, and a row in [`AGENTS`].
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,11 +17,13 @@ use ralph_core::agent::{AgentEvent, ProcessEnd, SessionEnd};
 use crate::process::LineEffect;
 
 pub mod claude;
+mod interactive;
 mod profile;
 pub mod script;
 mod text;
 mod unfinished;
 
+pub use interactive::{Interactive, ShellWord, shell_command};
 pub use profile::{Conventions, HookFile, Login, Profile, Tiers, Tools};
 
 /// Every built-in agent, in the order in which users see them.
@@ -31,10 +33,30 @@ pub fn find(name: &str) -> Option<&'static Profile> {
     AGENTS.iter().copied().find(|agent| agent.name == name)
 }
 
-pub trait Decoder: Send {
-    /// Takes one line of stdout, without its line break, and adds its events to `events`. `cut`:
-    /// the line was longer than we take, and this is its beginning.
-    fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> LineEffect;
+/// One side of a session: the agent's process is the other. An agent that only prints needs `line` and `end`; the
+/// rest is for agents whose standard input is a conversation ([`Stdin::Conversation`](crate::process::Stdin)).
+pub trait Driver: Send {
+    /// Takes one line of stdout, without its line break, and adds its events to `events`, and to `replies` the bytes
+    /// that the agent reads next on stdin. `cut`: the line was longer than we take, and this is its beginning.
+    fn line(
+        &mut self,
+        line: &[u8],
+        cut: bool,
+        events: &mut Vec<AgentEvent>,
+        replies: &mut Vec<u8>,
+    ) -> LineEffect;
+    /// The bytes for stdin that put a text of the user before the agent, at its next turn. `None`: nobody can talk to
+    /// this agent while it works. An agent that confirms such texts reports each, with
+    /// the same words, by [`AgentEvent::UserMessage`] when it has arrived.
+    fn say(&mut self, text: &str) -> Option<Vec<u8>> {
+        let _ = text;
+        None
+    }
+    /// The bytes for stdin that ask the agent to end its turn, which is gentler than a signal. `None`: only a signal
+    /// does.
+    fn interrupt(&mut self) -> Option<Vec<u8>> {
+        None
+    }
     /// Whether the text of messages is needed from now on. If not, their events may be left out: how
     /// the session ends does not depend on them.
     fn set_display_active(&mut self, is_active: bool) {

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Decoder, SessionSpec};
+use super::{Driver, Interactive, SessionSpec, ShellWord};
 use crate::process::CommandSpec;
 use crate::sandbox::AgentState;
 
@@ -29,7 +29,10 @@ pub struct Profile {
     pub tiers: Tiers,
     pub conventions: Conventions,
     pub command: fn(&SessionSpec) -> CommandSpec,
-    pub decoder: fn() -> Box<dyn Decoder>,
+    /// The command line that opens it for a user; `None` for an agent that has no terminal.
+    pub interactive: Option<fn(&Interactive) -> Vec<ShellWord>>,
+    /// The other side of its session; `None`: of a recording, which is only read.
+    pub driver: fn(Option<&SessionSpec>) -> Box<dyn Driver>,
 }
 
 /// How a user logs in to an agent, and how ralph sees that they did.

@@ -21,7 +21,7 @@ use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Usage};
 use self::protocol::ScriptEvent;
 use super::text::one_line;
 use super::unfinished::unfinished;
-use super::{Conventions, Decoder, Login, Profile, PromptBy, SessionSpec, Tiers, Tools};
+use super::{Conventions, Driver, Login, Profile, PromptBy, SessionSpec, Tiers, Tools};
 use crate::process::{CommandSpec, LineEffect};
 use crate::sandbox::AgentState;
 
@@ -46,7 +46,8 @@ pub const PROFILE: Profile = Profile {
     // Recordings are of Claude Code.
     conventions: Conventions { calls_skills: true, ..Conventions::NONE },
     command,
-    decoder: || Box::new(ScriptDecoder::default()),
+    interactive: None,
+    driver: |_| Box::new(ScriptDriver::default()),
 };
 
 fn command(spec: &SessionSpec) -> CommandSpec {
@@ -64,11 +65,11 @@ fn command(spec: &SessionSpec) -> CommandSpec {
     };
     let env = spec.environment.clone();
     let command = CommandSpec::new(&spec.executable, args, &spec.folder, env);
-    CommandSpec { stdin: prompt.into_bytes(), ..command }
+    CommandSpec { stdin: prompt.into_bytes().into(), ..command }
 }
 
 #[derive(Debug, Default)]
-struct ScriptDecoder {
+struct ScriptDriver {
     text: String,
     usage: Usage,
     usage_reported: bool,
@@ -77,8 +78,14 @@ struct ScriptDecoder {
     unreadable: u64,
 }
 
-impl Decoder for ScriptDecoder {
-    fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> LineEffect {
+impl Driver for ScriptDriver {
+    fn line(
+        &mut self,
+        line: &[u8],
+        cut: bool,
+        events: &mut Vec<AgentEvent>,
+        _replies: &mut Vec<u8>,
+    ) -> LineEffect {
         let output = match serde_json::from_slice::<ScriptEvent>(line) {
             Ok(output) if !cut => output,
             _ => {

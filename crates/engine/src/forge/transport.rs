@@ -299,7 +299,7 @@ fn gh_spec(
     for name in ["GH_PROMPT_DISABLED", "GH_NO_UPDATE_NOTIFIER", "NO_COLOR"] {
         set(&mut env, name, "1");
     }
-    CommandSpec { stdin, ..CommandSpec::new(gh, args, &place.folder, env) }
+    CommandSpec { stdin: stdin.into(), ..CommandSpec::new(gh, args, &place.folder, env) }
 }
 
 /// Curl reads all that it has to know, for others can read its arguments. The text of the request is in a
@@ -332,7 +332,7 @@ fn curl_run(curl: &PathBuf, config: String, place: &ForgeContext) -> Captured {
     let args = ["--disable", "--config", "-"];
     let env = without(&host().environment(&place.environment), &token_variables(&place.hosts));
     let spec = CommandSpec::new(curl, args, &place.folder, env);
-    let spec = CommandSpec { stdin: config.into_bytes(), ..spec };
+    let spec = CommandSpec { stdin: config.into_bytes().into(), ..spec };
     capture(&spec, place.patience, place.stop.clone())
 }
 

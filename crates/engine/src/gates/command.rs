@@ -16,7 +16,7 @@ use super::GateSpec;
 use crate::agents::set;
 use crate::gates::guarded::Guarded;
 use crate::ports::Checkout;
-use crate::process::{CommandSpec, Ended, LineEffect, Listener, Mark, Stop, Watch};
+use crate::process::{CommandSpec, Ended, LineEffect, Listener, Mark, Stdin, Stop, Watch};
 use crate::run_files::private_file;
 use crate::sandbox::{Program, Programs, Sandbox, SandboxedCommand};
 
@@ -142,7 +142,7 @@ impl Judging<'_> {
             args: vec!["-c".into(), self.gate.command.clone().into()],
             folder: self.place.folder.to_owned(),
             env,
-            stdin: vec![],
+            stdin: Stdin::default(),
         };
         let watch = Watch {
             timeout: Some(self.gate.timeout),
@@ -162,6 +162,7 @@ impl Judging<'_> {
             watch: &watch,
             mark: &self.mark,
             stop: self.stop,
+            says: None,
         };
         let (ended, mut findings) = self.programs.run(program, &mut output, None).await;
         output.finish();
@@ -302,7 +303,7 @@ impl GateOutput {
 }
 
 impl Listener for GateOutput {
-    fn stdout(&mut self, line: &[u8], cut: bool) -> LineEffect {
+    fn stdout(&mut self, line: &[u8], cut: bool, _replies: &mut Vec<u8>) -> LineEffect {
         self.line(line, cut, |output| &mut output.stdout);
         LineEffect::Going
     }

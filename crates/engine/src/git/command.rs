@@ -248,7 +248,7 @@ impl<'a> Git<'a> {
             args: command.get_args().map(OsStr::to_owned).collect(),
             folder: self.folder.clone(),
             env,
-            stdin: self.input.to_owned(),
+            stdin: self.input.to_owned().into(),
         }
     }
 

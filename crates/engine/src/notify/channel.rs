@@ -103,7 +103,7 @@ impl Channel {
             }
             Self::Bell(_) => return None,
         };
-        Some(CommandSpec { program, args, folder: place.folder.clone(), env, stdin })
+        Some(CommandSpec { program, args, folder: place.folder.clone(), env, stdin: stdin.into() })
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
         };
         let spec = channel.command(&message(text), &place).unwrap();
         let args = spec.args.iter().map(|arg| arg.to_str().unwrap().to_owned()).collect();
-        (args, String::from_utf8(spec.stdin.clone()).unwrap(), spec)
+        (args, String::from_utf8(spec.stdin.opening().to_vec()).unwrap(), spec)
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub use clock::Clock;
 pub use forge::{ForgeError, Link, ManualSteps, Published, PullRequest, Survey};
 pub use git_error::{GitError, GitResult, Operation, Version};
 pub use jail::{Bind, HookEnd, HookSandbox, Jail, USER_OF_ROOT};
-pub use program::{CommandSpec, Probe, ProbeEnd};
+pub use program::{CommandSpec, Probe, ProbeEnd, Stdin};
 pub use project_error::ProjectError;
 pub use store::{
     ClaimRequest, Claimed, DeleteWhich, Filter, Peek, Result, Scope, Store, StoreError, SyncMode,

@@ -13,8 +13,42 @@ pub struct CommandSpec {
     pub folder: PathBuf,
     /// Its whole environment: ralph adds nothing but the [`Mark`](crate::process::Mark).
     pub env: Vec<(OsString, OsString)>,
-    /// What it reads; then its standard input is closed. Nothing at all is `/dev/null`.
-    pub stdin: Vec<u8>,
+    pub stdin: Stdin,
+}
+
+/// What a program reads on its standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stdin {
+    /// This; then it is closed. Nothing at all is `/dev/null`.
+    Text(Vec<u8>),
+    /// This to begin with. Then it stays open for replies, until the program has said its last word.
+    Conversation(Vec<u8>),
+}
+
+impl Stdin {
+    /// What the program reads first.
+    pub fn opening(&self) -> &[u8] {
+        match self {
+            Self::Text(bytes) | Self::Conversation(bytes) => bytes,
+        }
+    }
+
+    /// Whether there is nothing to read, now and later.
+    pub(crate) fn is_none(&self) -> bool {
+        matches!(self, Self::Text(bytes) if bytes.is_empty())
+    }
+}
+
+impl Default for Stdin {
+    fn default() -> Self {
+        Self::Text(vec![])
+    }
+}
+
+impl From<Vec<u8>> for Stdin {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Text(bytes)
+    }
 }
 
 impl CommandSpec {
@@ -26,7 +60,13 @@ impl CommandSpec {
         env: Vec<(OsString, OsString)>,
     ) -> Self {
         let args = args.into_iter().map(Into::into).collect();
-        Self { program: program.into(), args, folder: folder.to_owned(), env, stdin: vec![] }
+        Self {
+            program: program.into(),
+            args,
+            folder: folder.to_owned(),
+            env,
+            stdin: Stdin::default(),
+        }
     }
 }
 

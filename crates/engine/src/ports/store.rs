@@ -170,6 +170,20 @@ pub trait Store: Send {
     /// The task waits for the user, without a question.
     fn hold(&mut self, id: &TaskId, by: &Actor, now: Timestamp) -> Result<()>;
 
+    /// The user tells the agent something about an unfinished task: a session gets it, see
+    /// [`messages`](ralph_core::run::messages). Returns the number of the message on the task.
+    fn tell(&mut self, id: &TaskId, text: &str, by: &Actor, now: Timestamp) -> Result<u32>;
+
+    /// The session of an attempt got these messages. Saying it twice changes nothing.
+    fn give(
+        &mut self,
+        id: &TaskId,
+        attempt: &AttemptId,
+        messages: &[u32],
+        by: &Actor,
+        now: Timestamp,
+    ) -> Result<()>;
+
     // --- log, attempts, evidence, questions ---------------------------------------------------
 
     fn note(&mut self, id: &TaskId, text: &str, by: &Actor, now: Timestamp) -> Result<()>;

@@ -57,7 +57,7 @@ pub(crate) async fn captured(
 struct CapturedOutput(Vec<u8>);
 
 impl Listener for CapturedOutput {
-    fn stdout(&mut self, line: &[u8], _cut: bool) -> LineEffect {
+    fn stdout(&mut self, line: &[u8], _cut: bool, _replies: &mut Vec<u8>) -> LineEffect {
         if self.0.len() + line.len() < KEPT {
             self.0.extend_from_slice(line);
             self.0.push(b'\n');

@@ -7,6 +7,8 @@
 //! | file | owns |
 //! |---|---|
 //! | `spec` | how to supervise a program, and its result |
+//! | `control` | how a running program is reached from outside |
+//! | `stdin` | what a program reads: its opening, then replies |
 //! | `supervisor` | the states of a session, and the steps that end it |
 //! | `capture` | runs a program and returns its output |
 //! | `process_tree` | the processes of a session: start, end, signals to all of them |
@@ -20,6 +22,7 @@
 //! | `liveness` | whether a process is still the one that was started |
 
 mod capture;
+mod control;
 mod files;
 mod leftovers;
 mod liveness;
@@ -29,9 +32,11 @@ mod process_tree;
 #[cfg(target_os = "linux")]
 mod procfs;
 mod spec;
+mod stdin;
 mod supervisor;
 
 pub(crate) use capture::{Captured, capture, captured, runtime};
+pub use control::{Control, Delivery, Said, Stop};
 pub use files::room_for_files;
 pub use leftovers::{count_leftovers, end_leftovers};
 pub(crate) use liveness::{abandoned, runs, works_in};
@@ -39,10 +44,10 @@ pub use liveness::{is_alive, liveness, user};
 pub use mark::Mark;
 pub(crate) use mark::{project_folder, project_key};
 pub(crate) use output::Tail;
-pub use spec::{Ended, LineEffect, Listener, Stop, Watch};
+pub use spec::{Ended, LineEffect, Listener, Watch};
 pub use supervisor::supervise;
 
-pub use crate::ports::CommandSpec;
+pub use crate::ports::{CommandSpec, Stdin};
 
 /// Reads what a process has in its environment as our mark.
 #[cfg(any(test, feature = "fuzzing"))]

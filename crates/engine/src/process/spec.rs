@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
-use tokio::sync::watch;
+
+use super::control::{Delivery, Said};
 
 /// How long a program may do what.
 #[derive(Debug, Clone)]
@@ -59,29 +60,25 @@ pub enum LineEffect {
 /// Receives the output of a program. Called from the task of `supervise` only, never after it has returned.
 pub trait Listener: Send {
     /// A line of standard output without its newline; any bytes. `cut`: it was longer than the cap, and
-    /// the rest of it is skipped.
-    fn stdout(&mut self, line: &[u8], cut: bool) -> LineEffect;
+    /// the rest of it is skipped. The program reads next what is added to `replies`, where its standard input is a
+    /// conversation.
+    fn stdout(&mut self, line: &[u8], cut: bool, replies: &mut Vec<u8>) -> LineEffect;
 
     /// A line of standard error without its newline, or the first part of a very long one.
     fn stderr(&mut self, line: &[u8]) {
         let _ = line;
     }
-}
 
-/// How urgently a session should stop. It only ever rises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Stop {
-    #[default]
-    Go,
-    /// It is asked to come to an end, then made to.
-    Interrupt,
-    /// It ends now: it has a moment to remove its locks.
-    Kill,
-}
+    /// The bytes that put a text before a program that can be spoken to; `None` where this one takes no text. It
+    /// reports what becomes of the text, now and later.
+    fn say(&mut self, said: Said) -> Option<Vec<u8>> {
+        said.report(Delivery::Refused);
+        None
+    }
 
-impl Stop {
-    pub fn never() -> watch::Receiver<Self> {
-        watch::channel(Self::Go).1
+    /// The bytes that ask a program that can be spoken to to come to an end; `None` where only a signal does.
+    fn interrupt(&mut self) -> Option<Vec<u8>> {
+        None
     }
 }
 

@@ -2,17 +2,21 @@
 //! child processes.
 //!
 //! ```text
-//!                        Interrupt
-//!            ┌───────────────────────► Interrupted ─────┐
-//!            │                              │           │ grace
-//!            │            program           │ program   │
-//!            │             ended            ▼ ended     ▼
+//!                 Interrupt           2 s
+//!            ┌──────────────► Asked ──────► Interrupted ─┐
+//!            │                   │              │        │ grace
+//!            │            program│       program│        │
+//!            │             ended ▼        ended ▼        ▼
 //!         Running ──────────────────► Settling ───► Terminating ───► Killing ───► Draining ───► end
 //!            │                              200 ms ▲      grace ▲           all gone    pipes at
 //!            └─────────────────────────────────────┘            │                       their end,
 //!              timeout, silence, stays after its result         └── Kill                 or `drain`
 //! ```
 //!
+//! - A program that can be spoken to is asked to come to an end by its own protocol first (`Asked`), any other is
+//!   interrupted by the signal at once.
+//! - Standard input is written while output is read: neither waits for the other. A conversation is closed when the
+//!   program has said its last word, so that it leaves.
 //! - A Kill terminates with a grace of 200 ms; a program that was already terminated is killed at once.
 //! - When all processes of the tree are gone, only the pipes are left to read: `Draining`.
 //! - The first cause is *why* a session ended: the end of the program, a watchdog, or a stop.
@@ -29,15 +33,17 @@ use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
 use rustix::process::Signal;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
-use tokio::sync::watch;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{ChildStderr, ChildStdout};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use super::control::{Control, Delivery, Said, Stop};
 use super::mark::Mark;
 use super::output::{Lines, TAIL, Tail};
 use super::process_tree::{self, News, ProcessId, ProcessTree};
-use super::spec::{Ended, LineEffect, Listener, Stop, Watch};
+use super::spec::{Ended, LineEffect, Listener, Watch};
+use super::stdin::StdinWriter;
 use crate::clock::Stopwatch;
 use crate::ports::CommandSpec;
 
@@ -50,6 +56,9 @@ const STDERR_LINE_CAP: usize = 64 * 1024;
 /// How long background processes have after the program has ended, and how long all have on a kill.
 const MOMENT: Duration = Duration::from_millis(200);
 
+/// How long a program that was asked to come to an end has before the signal, unless the grace is shorter.
+const ASKED: Duration = Duration::from_secs(2);
+
 /// Between two looks for survivors.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -57,15 +66,17 @@ const PAUSE: Duration = Duration::from_millis(20);
 const KILL_LIMIT: Duration = Duration::from_secs(5);
 
 /// Runs a program to its end. Never fails: what went wrong is in [`Ended::end`]. Once it has returned,
-/// everything that the program started is gone too. Dropping it kills them all.
+/// everything that the program started is gone too. Dropping it kills them all. `control` is how the program is
+/// reached meanwhile; what can only be stopped needs no more than the receiver of a [`Stop`].
 pub async fn supervise(
     spec: &CommandSpec,
     watch: &Watch,
     mark: &Mark,
     listener: &mut dyn Listener,
     raw: Option<&mut (dyn Write + Send)>,
-    mut stop: watch::Receiver<Stop>,
+    control: impl Into<Control<'_>>,
 ) -> Ended {
+    let Control { mut stop, says } = control.into();
     let clock = Stopwatch::start();
     let never_ran =
         |end| Ended { end, duration: clock.elapsed(), ..Ended::never_ran(String::new()) };
@@ -83,12 +94,12 @@ pub async fn supervise(
         raw,
         raw_error: None,
         process_tree: started.process_tree,
-        stdin: started.stdin,
-        unwritten: &spec.stdin,
+        stdin: StdinWriter::new(started.stdin, &spec.stdin),
         stdout: Reader::new(started.stdout, watch.line_cap),
         stderr: Reader::new(started.stderr, STDERR_LINE_CAP),
         tail: Tail::default(),
         stop: Some(stop),
+        says,
         phase: Phase::Running,
         started: now,
         last_byte: now,
@@ -113,7 +124,9 @@ fn not_started(spec: &CommandSpec, error: &io::Error) -> ProcessEnd {
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     Running,
-    /// It was asked to come to an end, and has until then.
+    /// It was asked by its protocol to come to an end, and has until then.
+    Asked(Instant),
+    /// It was asked by the signal, and has until then.
     Interrupted(Instant),
     /// It has ended; others have until then.
     Settling(Instant),
@@ -133,6 +146,7 @@ enum Event {
     Stdin(io::Result<usize>),
     Family(News),
     Stop(Stop),
+    Said(Said),
     Alarm,
 }
 
@@ -142,12 +156,12 @@ struct Session<'a, 'raw> {
     raw: Option<&'raw mut (dyn Write + Send)>,
     raw_error: Option<String>,
     process_tree: ProcessTree,
-    stdin: Option<ChildStdin>,
-    unwritten: &'a [u8],
+    stdin: StdinWriter<'a>,
     stdout: Reader<ChildStdout>,
     stderr: Reader<ChildStderr>,
     tail: Tail<TAIL>,
     stop: Option<watch::Receiver<Stop>>,
+    says: Option<&'a mut mpsc::Receiver<Said>>,
     phase: Phase,
     started: Instant,
     last_byte: Instant,
@@ -167,13 +181,15 @@ impl Session<'_, '_> {
                 news = self.process_tree.news() => Event::Family(news),
                 read = self.stdout.read() => Event::Stdout(read),
                 read = self.stderr.read() => Event::Stderr(read),
-                written = write(&mut self.stdin, self.unwritten) => Event::Stdin(written),
+                written = self.stdin.write() => Event::Stdin(written),
+                said = next(&mut self.says) => Event::Said(said),
                 () = sleep_until(alarm) => Event::Alarm,
             };
             match event {
                 Event::Stdout(read) => self.on_stdout(read),
                 Event::Stderr(read) => self.on_stderr(read),
-                Event::Stdin(written) => self.wrote(written),
+                Event::Stdin(written) => self.stdin.wrote(written),
+                Event::Said(said) => self.say(said),
                 Event::Family(news) => self.learn(news),
                 Event::Stop(stop) => self.obey(stop),
                 Event::Alarm => {
@@ -192,7 +208,8 @@ impl Session<'_, '_> {
             }
         }
         self.stdout.lines.finish(|line, cut| {
-            self.listener.stdout(line, cut);
+            // Nobody is left to reply to.
+            self.listener.stdout(line, cut, &mut vec![]);
         });
         self.stderr.lines.finish(|line, _| self.listener.stderr(line));
         Ended {
@@ -210,7 +227,8 @@ impl Session<'_, '_> {
     fn alarm(&self) -> Option<Instant> {
         match self.phase {
             Phase::Running => self.watchdogs().map(|(at, _)| at).min(),
-            Phase::Interrupted(until)
+            Phase::Asked(until)
+            | Phase::Interrupted(until)
             | Phase::Settling(until)
             | Phase::Terminating(until)
             | Phase::Draining(until) => Some(until),
@@ -244,6 +262,7 @@ impl Session<'_, '_> {
                     self.terminate(now, self.watch.grace);
                 }
             }
+            Phase::Asked(_) => self.interrupt(now),
             Phase::Interrupted(_) | Phase::Settling(_) => self.terminate(now, self.watch.grace),
             Phase::Terminating(_) => self.kill(now, now + KILL_LIMIT),
             Phase::Killing { until, .. } if now < until => self.kill(now, until),
@@ -251,6 +270,23 @@ impl Session<'_, '_> {
             Phase::Draining(_) => return std::ops::ControlFlow::Break(()),
         }
         std::ops::ControlFlow::Continue(())
+    }
+
+    /// Asks the program to come to an end: in its own words where that is possible, else by the signal.
+    fn ask(&mut self, now: Instant) {
+        let words = if self.stdin.is_open() { self.listener.interrupt() } else { None };
+        match words {
+            Some(words) => {
+                self.stdin.push(&words);
+                self.phase = Phase::Asked(later(now, self.watch.grace.min(ASKED)));
+            }
+            None => self.interrupt(now),
+        }
+    }
+
+    fn interrupt(&mut self, now: Instant) {
+        self.process_tree.interrupt();
+        self.phase = Phase::Interrupted(later(now, self.watch.grace));
     }
 
     fn terminate(&mut self, now: Instant, grace: Duration) {
@@ -276,8 +312,8 @@ impl Session<'_, '_> {
             News::ProgramEnded(status) => {
                 self.program_ended = true;
                 self.end.get_or_insert_with(|| ended(status));
-                self.stdin = None;
-                if matches!(self.phase, Phase::Running | Phase::Interrupted(_)) {
+                self.stdin.close();
+                if matches!(self.phase, Phase::Running | Phase::Asked(_) | Phase::Interrupted(_)) {
                     self.phase = Phase::Settling(now + MOMENT);
                 }
             }
@@ -292,8 +328,7 @@ impl Session<'_, '_> {
         match (stop, self.phase) {
             (Stop::Interrupt, Phase::Running) => {
                 self.end.get_or_insert(ProcessEnd::Stopped);
-                self.process_tree.interrupt();
-                self.phase = Phase::Interrupted(later(now, self.watch.grace));
+                self.ask(now);
             }
             (Stop::Kill, Phase::Draining(_)) => self.phase = Phase::Draining(now),
             (Stop::Kill, Phase::Killing { .. }) => {}
@@ -320,13 +355,20 @@ impl Session<'_, '_> {
             self.raw_error = Some(error.to_string());
             self.raw = None;
         }
-        let mut over = false;
-        self.stdout.lines.feed(bytes, |line, cut| match self.listener.stdout(line, cut) {
-            LineEffect::Going => {}
-            LineEffect::Result => self.result_at = Some(self.last_byte),
-            LineEffect::Resumed => self.result_at = None,
-            LineEffect::Over => over = true,
+        let (mut over, mut replies) = (false, vec![]);
+        self.stdout.lines.feed(bytes, |line, cut| {
+            match self.listener.stdout(line, cut, &mut replies) {
+                LineEffect::Going => {}
+                LineEffect::Result => self.result_at = Some(self.last_byte),
+                LineEffect::Resumed => self.result_at = None,
+                LineEffect::Over => over = true,
+            }
         });
+        self.stdin.push(&replies);
+        if self.result_at.is_some() {
+            // Texts that were sent before are read all the same, and what the program says to them resumes the session.
+            self.stdin.close_when_written();
+        }
         if over && matches!(self.phase, Phase::Running) {
             self.end.get_or_insert(ProcessEnd::Lingered { after_ms: 0 });
             self.terminate(self.last_byte, self.watch.grace);
@@ -341,13 +383,12 @@ impl Session<'_, '_> {
         self.stderr.lines.feed(bytes, |line, _| self.listener.stderr(line));
     }
 
-    fn wrote(&mut self, written: io::Result<usize>) {
-        match written {
-            Ok(more) if more > 0 && more < self.unwritten.len() => {
-                self.unwritten = &self.unwritten[more..];
-            }
-            // All is written, or the program does not want it.
-            _ => self.stdin = None,
+    fn say(&mut self, said: Said) {
+        if !matches!(self.phase, Phase::Running) || !self.stdin.is_open() {
+            return said.report(Delivery::Refused);
+        }
+        if let Some(words) = self.listener.say(said) {
+            self.stdin.push(&words);
         }
     }
 }
@@ -415,11 +456,15 @@ async fn raised(stop: &mut Option<watch::Receiver<Stop>>) -> Stop {
     pending().await
 }
 
-async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
-    match stdin {
-        Some(stdin) => stdin.write(bytes).await,
-        None => pending().await,
+/// Waits for a text that somebody wants to say.
+async fn next(says: &mut Option<&mut mpsc::Receiver<Said>>) -> Said {
+    if let Some(receiver) = says {
+        if let Some(said) = receiver.recv().await {
+            return said;
+        }
+        *says = None;
     }
+    pending().await
 }
 
 async fn sleep_until(alarm: Option<Instant>) {

@@ -39,7 +39,7 @@ impl Prompting {
     fn with_nothing_in_it(&self, shape: Shape) -> Result<usize, PromptError> {
         let bare = Self { skill_folders: vec![], ..self.clone() };
         if shape == Shape::Whole {
-            return Ok(tokens(&bare.whole(1, &Earlier::default())?));
+            return Ok(tokens(&bare.whole(1, &Earlier::default(), &[])?));
         }
         Ok(bare.about_nothing(shape)?.tokens())
     }
@@ -49,7 +49,7 @@ impl Prompting {
         let bare = Self { skill_folders: vec![], learn: false, ..self.clone() };
         if shape == Shape::Whole {
             let bare = Self { bare: true, ..bare };
-            return bare.whole(1, &Earlier::default());
+            return bare.whole(1, &Earlier::default(), &[]);
         }
         let system = bare.about_nothing(shape)?.system;
         let signals = if shape == Shape::Progress { PROGRESS_SIGNALS } else { SIGNALS };
@@ -152,7 +152,7 @@ mod tests {
                 let template = Template::new("PROMPT.md", template).unwrap();
                 let theirs = Prompting { template, ..own.clone() };
                 let prompt = match shape {
-                    Shape::Whole => theirs.whole(1, &Earlier::default()),
+                    Shape::Whole => theirs.whole(1, &Earlier::default(), &[]),
                     _ => theirs.about_nothing(shape).map(|prompt| prompt.whole()),
                 };
                 theirs.own_words(shape, &prompt.unwrap()).unwrap()

@@ -7,8 +7,10 @@ use ralph_core::attempt::AttemptContext;
 use ralph_core::attempt::context::{
     AssignedTask, BranchWork, GateFailure, RetryInfo, SignalInfo, Skill,
 };
-use ralph_core::attempt::prompt::{PROGRESS_SIGNALS, PROMISES, Parts, Prompt, Work, verifier};
-use ralph_core::records::Verdict;
+use ralph_core::attempt::prompt::{
+    PROGRESS_SIGNALS, PROMISES, Parts, Prompt, Work, from_user, verifier,
+};
+use ralph_core::records::{UserMessage, Verdict};
 use ralph_core::run::{Earlier, TaskBrief};
 use ralph_core::task::{RetryLimit, Task};
 
@@ -165,7 +167,13 @@ impl Prompting {
     }
 
     /// The whole prompt of an iteration that is judged as a whole.
-    pub fn whole(&self, iteration: u32, retry: &Earlier) -> Result<String, PromptError> {
+    /// `told`: what the user says about tasks of the plan.
+    pub fn whole(
+        &self,
+        iteration: u32,
+        retry: &Earlier,
+        told: &[(TaskId, Vec<UserMessage>)],
+    ) -> Result<String, PromptError> {
         let reason = Some(retry.reason.clone()).filter(|reason| !reason.is_empty());
         let red = retry.gates.iter().filter(|gate| gate.verdict != Verdict::Pass);
         let failures: Vec<GateFailure> = red
@@ -203,7 +211,9 @@ impl Prompting {
             false => self.template.render(&variables, parts)?,
         };
         let goal = self.idea.as_deref().map(|idea| goal(idea, &variables.plan_file));
-        Ok(goal.map_or_else(|| prompt.whole(), |goal| format!("{}\n\n{goal}", prompt.whole())))
+        let more = [goal.unwrap_or_default(), from_user(told)];
+        let more = more.iter().filter(|text| !text.is_empty());
+        Ok(more.fold(prompt.whole(), |all, text| format!("{all}\n\n{text}")))
     }
 }
 

@@ -62,7 +62,7 @@ impl PrePush {
         CommandSpec {
             program: self.file.clone().into(),
             args: vec![update.remote.into(), url.into()],
-            stdin: format!("{branch} {} {branch} {there}\n", update.local).into_bytes(),
+            stdin: format!("{branch} {} {branch} {there}\n", update.local).into_bytes().into(),
             ..git
         }
     }

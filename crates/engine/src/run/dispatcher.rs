@@ -158,13 +158,16 @@ async fn run_inside(
         }
         let input = tokio::select! {
             Some(input) = arriving.recv() => input,
-            Some(control) = wishes.recv() => Input::Control(control),
+            Some(received) = wishes.recv() => {
+                ports.take_control(received);
+                look_or_not(&ports);
+                continue;
+            }
             interrupt = interrupts.next() => meaning(interrupt),
             () = ports.news.notified() => continue,
         };
         ports.take(&input);
-        let ends = ports.dispatcher().state.cancel >= Some(Cancel::AfterSession);
-        ports.stops_looking.store(ends, Ordering::Relaxed);
+        look_or_not(&ports);
     };
     crash::point("run-ending");
     keepers.shutdown().await;
@@ -186,6 +189,12 @@ async fn run_inside(
     drop(ports);
     let _ = tokio::task::spawn_blocking(|| display_thread.finish()).await;
     Ok(Ended { outcome, notes })
+}
+
+/// A run that starts nothing new gives up a look at the plan that is under way.
+fn look_or_not(ports: &Ports) {
+    let ends = ports.dispatcher().state.cancel >= Some(Cancel::AfterSession);
+    ports.stops_looking.store(ends, Ordering::Relaxed);
 }
 
 /// A run that is over.

@@ -127,6 +127,7 @@ impl Words {
             }
             AgentEvent::ToolEnded { text, .. }
             | AgentEvent::Denied { tool: text }
+            | AgentEvent::UserMessage { text }
             | AgentEvent::Retrying { error: text, .. }
             | AgentEvent::Unknown { kind: text } => secrets.clean(text),
             AgentEvent::Started { model, version } => {

@@ -13,6 +13,8 @@
 //! | `holding`, `merging` | fair landing; tasks that wait for a merge |
 //! | `deciding` | records what sessions do to deciding files |
 //! | `sandboxed` | sessions and gates as programs in a sandbox |
+//! | `talking` | texts of the user for the session that runs in a slot |
+//! | `telling` | what the user tells running sessions |
 //! | `display` | the displays, on their own thread |
 //! | `watch` | leases, changes of the plan, timers |
 //! | `recover`, `tidy` | what an interrupted run left; cleaning up at the end |
@@ -37,6 +39,8 @@ pub mod setup;
 pub mod shared_budget;
 mod slot_state;
 mod store_file;
+mod talking;
+mod telling;
 mod tidy;
 mod watch;
 mod workspace;

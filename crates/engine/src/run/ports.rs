@@ -18,10 +18,11 @@ use super::plan::{PlanSource, source};
 use super::setup::Setup;
 use super::slot_state::SlotState;
 use super::store_file::StoreFile;
+use super::telling::Messages;
 use super::workspace::Workspace;
 use crate::entropy::Ids;
 use crate::ports::{GitError, RunBase, Store, StoreError};
-use crate::process::Stop;
+use crate::process::{Said, Stop};
 use crate::run::activity::publish::Publisher;
 use crate::run::checks::baseline::Baseline;
 use crate::run_files::costs::{UnattributedCost, sessions_before};
@@ -82,6 +83,10 @@ impl From<GitError> for Failed {
 struct SlotControl {
     /// Stops what runs.
     stop: watch::Sender<Stop>,
+    /// Takes texts for the session that runs there, if one does.
+    says: Mutex<Option<mpsc::Sender<Said>>>,
+    /// Speaks to the session that runs.
+    told: Mutex<Messages>,
     /// What wakes it.
     waker: Mutex<Option<JoinHandle<()>>>,
     /// How many changes of the store were known when it last looked at the plan.
@@ -213,6 +218,16 @@ impl Ports {
     /// Stops what runs in a slot.
     pub(super) fn stop(&self, slot: SlotId) -> &watch::Sender<Stop> {
         &self.control(slot).stop
+    }
+
+    /// Takes texts for the session that runs in a slot: [`Ports::say`].
+    pub(super) fn says(&self, slot: SlotId) -> MutexGuard<'_, Option<mpsc::Sender<Said>>> {
+        self.control(slot).says.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How the session of a slot is spoken to.
+    pub(super) fn told(&self, slot: SlotId) -> &Mutex<Messages> {
+        &self.control(slot).told
     }
 
     /// What wakes a slot.

@@ -11,6 +11,7 @@ use ralph_core::{AgentId, TaskId, Timestamp};
 
 use super::activity::session::OverSession;
 use super::ports::Failed;
+use super::telling::Got;
 use super::workspace::Workspace;
 use crate::plan_file::{Requested, SyncedPlan};
 use crate::ports::{Candidate, Peek};
@@ -32,6 +33,8 @@ pub(super) struct SlotState {
     pub(super) task: Option<TaskBrief>,
     /// Its session is over, and the loop does not know yet.
     pub(super) over: Option<Box<OverSession>>,
+    /// The messages of the user that its session got.
+    pub(super) got: Got,
     /// The tasks that its session turned out to be about.
     pub(super) held: Vec<TaskId>,
     /// The first line of the commit that was made for it before it lands.
@@ -82,6 +85,7 @@ impl SlotState {
             since: Timestamp::default(),
             task: None,
             over: None,
+            got: Got::new(),
             held: vec![],
             subject: None,
             off_branch: None,
@@ -109,6 +113,7 @@ impl SlotState {
         self.iteration = iteration;
         self.since = now;
         self.task = task.cloned();
+        self.got.clear();
         self.held.clear();
         self.candidate = None;
         self.asked = None;

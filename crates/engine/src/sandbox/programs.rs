@@ -5,10 +5,10 @@ use std::io::Write;
 use std::pin::Pin;
 
 use ralph_core::agent::ProcessEnd;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use super::{Sandbox, SandboxedCommand, Wrapped, is_fleeting};
-use crate::process::{CommandSpec, Ended, Listener, Mark, Stop, Watch, supervise};
+use crate::process::{CommandSpec, Control, Ended, Listener, Mark, Said, Stop, Watch, supervise};
 
 /// How often ralph tries to create a sandbox.
 const TRIES: u32 = 3;
@@ -26,6 +26,8 @@ pub struct Program<'a> {
     pub mark: &'a Mark,
     /// Stops it.
     pub stop: watch::Receiver<Stop>,
+    /// Texts that the user sends it while it runs.
+    pub says: Option<mpsc::Receiver<Said>>,
 }
 
 /// The end of a program, and findings about it besides its output.
@@ -49,7 +51,7 @@ impl Programs for Sandbox {
         listener: &'a mut dyn Listener,
         mut raw: Option<&'a mut (dyn Write + Send)>,
     ) -> Ran<'a> {
-        let Program { command, sandboxed, watch, mark, stop } = program;
+        let Program { command, sandboxed, watch, mark, stop, mut says } = program;
         Box::pin(async move {
             let mut found = Vec::new();
             let mut again = TRIES;
@@ -64,7 +66,8 @@ impl Programs for Sandbox {
                 };
                 let written = raw.as_mut().map(|raw| &mut **raw as &mut (dyn Write + Send));
                 let command = &in_sandbox.command;
-                let ended = supervise(command, watch, mark, listener, written, stop.clone());
+                let control = Control { stop: stop.clone(), says: says.as_mut() };
+                let ended = supervise(command, watch, mark, listener, written, control);
                 let ended = in_sandbox.program_end(ended.await);
                 found.extend(findings(&in_sandbox));
                 // A path that should be hidden may have been removed at that moment.

@@ -5,6 +5,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ralph_core::TaskId;
+use ralph_core::records::UserMessage;
 use ralph_core::run::Control;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -35,9 +37,22 @@ pub fn call(socket: &Path, call: &Call) -> Result<Reply, ClientError> {
 }
 
 pub fn control(socket: &Path, control: &Control) -> Result<(), ClientError> {
+    answered(socket, control).map(drop)
+}
+
+/// Hands a message of the user to the run. Returns whether a running session takes it; `None` where that is not known.
+pub fn tell(
+    socket: &Path,
+    task: &TaskId,
+    message: &UserMessage,
+) -> Result<Option<bool>, ClientError> {
+    answered(socket, &Control::Tell { task: task.clone(), message: message.clone() })
+}
+
+fn answered(socket: &Path, control: &Control) -> Result<Option<bool>, ClientError> {
     let line = ControlLine { control: Some(control.clone()), ..line() };
     match answer(send(socket, &line)?, socket)? {
-        ControlReply { ok: true, .. } => Ok(()),
+        ControlReply { ok: true, session, .. } => Ok(session),
         ControlReply { error, .. } => {
             Err(ClientError::Refused(error.unwrap_or_else(|| "the run refused it".to_owned())))
         }

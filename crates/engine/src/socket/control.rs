@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ralph_core::run::Control;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::protocol::{ControlLine, ControlReply, PATIENCE, VERSION, other_version};
 use super::server::{Connection, NoLine, Server, request, serve};
@@ -14,6 +14,14 @@ use crate::feed::Feed;
 
 /// A reader that is stopped at its terminal for this long is disconnected; it can reconnect by event number.
 const FOLLOWER_PATIENCE: Duration = Duration::from_secs(300);
+
+/// A control as it arrived.
+#[derive(Debug)]
+pub struct ReceivedControl {
+    pub control: Control,
+    /// Takes the answer to a message for a session: whether a running one takes it. Dropped, it says no.
+    pub reply: oneshot::Sender<bool>,
+}
 
 /// The open control socket. It is closed and removed when this is dropped.
 #[derive(Debug)]
@@ -26,7 +34,7 @@ impl ControlSocket {
     /// Opens it. Called within a runtime.
     pub fn open(
         place: &SocketDir,
-        controls: mpsc::Sender<Control>,
+        controls: mpsc::Sender<ReceivedControl>,
         feed: Feed,
     ) -> Result<Self, SocketError> {
         let path = place.control();
@@ -58,7 +66,7 @@ impl Drop for ControlSocket {
 async fn answer(
     line: Result<Vec<u8>, NoLine>,
     connection: Connection,
-    controls: mpsc::Sender<Control>,
+    controls: mpsc::Sender<ReceivedControl>,
     feed: Feed,
 ) {
     let reply = match request(line) {
@@ -75,8 +83,16 @@ async fn answer(
     connection.answer(&reply).await;
 }
 
-async fn pass_on(control: Control, controls: &mpsc::Sender<Control>) -> ControlReply {
-    match controls.send_timeout(control, PATIENCE).await {
+async fn pass_on(control: Control, controls: &mpsc::Sender<ReceivedControl>) -> ControlReply {
+    let (reply, answer) = oneshot::channel();
+    let tells = matches!(control, Control::Tell { .. });
+    match controls.send_timeout(ReceivedControl { control, reply }, PATIENCE).await {
+        Ok(()) if tells => {
+            // A session that is being prepared may take longer: then nobody knows yet.
+            let answer = tokio::time::timeout(PATIENCE, answer).await.ok();
+            let session = answer.map(|answer| answer.unwrap_or(false));
+            ControlReply { ok: true, session, ..ControlReply::default() }
+        }
         Ok(()) => ControlReply { ok: true, ..ControlReply::default() },
         Err(mpsc::error::SendTimeoutError::Timeout(_)) => {
             ControlReply::refused("the run is busy and did not accept the request")

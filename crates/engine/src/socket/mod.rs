@@ -23,7 +23,7 @@ mod server;
 mod session;
 mod socket_dir;
 
-pub use control::ControlSocket;
+pub use control::{ControlSocket, ReceivedControl};
 pub use protocol::{Call, Reply};
 pub use session::{Adds, Closed, Requests, SessionIdentity, SessionRequestHandler, SessionSocket};
 pub use socket_dir::{SocketDir, SocketDirError};

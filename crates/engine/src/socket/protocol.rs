@@ -68,13 +68,16 @@ pub struct ControlLine {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ControlReply {
     pub ok: bool,
+    /// Whether a running session takes the message of the user; `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl ControlReply {
     pub fn refused(why: impl Into<String>) -> Self {
-        Self { ok: false, error: Some(why.into()) }
+        Self { ok: false, error: Some(why.into()), ..Self::default() }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::git::{ELSEWHERE, Git, GitError, GitResult};
 use crate::host::may_run;
 use crate::ports::{Bind, Candidate, HookSandbox, ProbeEnd, RunBase, SessionCommits, Vcs};
 use crate::probe;
-use crate::process::CommandSpec;
+use crate::process::{CommandSpec, Stdin};
 use crate::session_git::sandbox::is_no;
 use crate::untrusted::read_own;
 
@@ -199,7 +199,7 @@ impl GitVcs {
         issued.environment.into_iter().for_each(|(name, value)| set(name, value));
         let args = arguments.iter().map(Into::into).collect();
         let (program, folder) = (hook.into(), self.worktree().to_owned());
-        let spec = CommandSpec { program, args, folder, env, stdin: vec![] };
+        let spec = CommandSpec { program, args, folder, env, stdin: Stdin::default() };
         let ran = match (&self.sandboxed, &hooks.sandbox) {
             (Some(sandboxed), _) => {
                 let spec = self.hook_in_sandbox(sandboxed, hook, spec, scratch, issued.binds);

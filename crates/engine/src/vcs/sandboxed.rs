@@ -20,7 +20,7 @@ use crate::git::listed::{Listing, listing};
 use crate::git::position::{Position, object_id};
 use crate::git::{Git, GitError, GitResult};
 use crate::ports::{Bind, SessionCommits};
-use crate::process::CommandSpec;
+use crate::process::{CommandSpec, Stdin};
 use crate::project::Project;
 use crate::session_git::inspect::{COMMAND, Inspection, Packed};
 use crate::session_git::sandbox::{RALPH, inside, run};
@@ -177,7 +177,7 @@ impl GitVcs {
             args: vec![COMMAND.into(), asked.into()],
             folder: self.worktree().to_owned(),
             env: inside(&sandboxed.sandbox),
-            stdin: vec![],
+            stdin: Stdin::default(),
         };
         let printed = run("reading the worktree", &sandboxed.sandbox, &spec, &binds)?;
         let line = printed.split(|byte| *byte == b'\n').find(|line| line.starts_with(b"{"));

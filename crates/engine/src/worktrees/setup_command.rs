@@ -9,7 +9,7 @@ use ralph_core::branch::BranchName;
 use crate::ports::ProbeEnd;
 use crate::ports::{GitError, SandboxMounts};
 use crate::probe;
-use crate::process::CommandSpec;
+use crate::process::{CommandSpec, Stdin};
 use crate::project::write_privately;
 use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand};
 use crate::worktrees::Worktrees;
@@ -53,7 +53,7 @@ pub fn run_worktree_setup(
         args: vec!["-c".into(), command.into()],
         folder: folder.to_owned(),
         env,
-        stdin: vec![],
+        stdin: Stdin::default(),
     };
     let mut sandboxed = SandboxedCommand::in_worktree(ProgramKind::Judge, folder);
     sandboxed.show(shown);

@@ -95,7 +95,7 @@ fn a_hook_of_the_worktree_is_left_to_the_sandbox() {
         let hook = hook.clone();
         move |spec: CommandSpec, _: Duration, _: watch::Receiver<Stop>| {
             assert_eq!(spec.program, hook.as_os_str());
-            assert!(spec.stdin.starts_with(b"refs/heads/feature "), "{:?}", spec.stdin);
+            assert!(spec.stdin.opening().starts_with(b"refs/heads/feature "), "{:?}", spec.stdin);
             (ProcessEnd::Exited { code }, "No tabs.\n".to_owned())
         }
     };

@@ -13,12 +13,13 @@ use ralph_core::run::{Control, Fact, Request, RequestedOutcome, RunEvent};
 use ralph_core::task::TaskPatch;
 use ralph_core::{Lease, TaskId, Timestamp};
 use ralph_engine::ports::{ClaimRequest, Clock, Scope, Store};
-use ralph_engine::process::{Ended, Listener, Stop};
+use ralph_engine::process::{Ended, Listener, Said, Stop};
 use ralph_engine::run::setup::OpenStore;
 use ralph_engine::sandbox::{Program, ProgramKind, Programs, Ran};
 use ralph_engine::socket::{Call, Reply, SessionIdentity, SessionRequestHandler, client};
 use ralph_testkit::fake_vcs::FakeVcs;
 use ralph_testkit::wait_until;
+use tokio::sync::mpsc;
 
 use crate::kit::{VirtualClock, add};
 
@@ -44,6 +45,8 @@ pub(crate) struct Play {
     finishes: bool,
     /// It does not end by itself.
     stays: bool,
+    /// It takes texts of the user and confirms none.
+    is_deaf: bool,
     /// How its process ends, where that is not in order.
     end: Option<ProcessEnd>,
 }
@@ -114,6 +117,10 @@ impl Play {
 
     pub(crate) fn does(self, act: impl Fn(&Inside) + Send + Sync + 'static) -> Self {
         self.before(Step::Act(Arc::new(act)))
+    }
+
+    pub(crate) fn deaf(self) -> Self {
+        Self { is_deaf: true, ..self }
     }
 
     pub(crate) fn prints(self, line: &str) -> Self {
@@ -335,6 +342,24 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.unwrap()
 }
 
+/// The next text for the session; never, where nobody sends one.
+async fn next(says: &mut Option<mpsc::Receiver<Said>>) -> Said {
+    if let Some(said) = match says {
+        Some(says) => says.recv().await,
+        None => None,
+    } {
+        return said;
+    }
+    std::future::pending().await
+}
+
+/// What Claude Code prints when it takes up a line that it got, unless it does not.
+fn repeated(line: Option<Vec<u8>>, is_deaf: bool) -> Option<String> {
+    let mut line: serde_json::Value = serde_json::from_slice(&line.filter(|_| !is_deaf)?).unwrap();
+    line["isReplay"] = true.into();
+    Some(line.to_string())
+}
+
 /// Waits until the program is stopped.
 async fn stopped(stop: &mut tokio::sync::watch::Receiver<Stop>) -> ProcessEnd {
     let _ = stop.wait_for(|stop| *stop != Stop::Go).await;
@@ -359,29 +384,40 @@ impl ScriptedPrograms {
         let Some(play) = self.plays.lock().unwrap().pop_front() else {
             return ProcessEnd::NotStarted { error: "there is no session left".to_owned() };
         };
-        let mut print = |line: &str| {
+        let mut says = program.says.take();
+        let mut print = |listener: &mut dyn Listener, line: &str| {
             if let Some(raw) = &mut raw {
                 raw.write_all(format!("{line}\n").as_bytes()).unwrap();
             }
-            listener.stdout(line.as_bytes(), false);
+            listener.stdout(line.as_bytes(), false, &mut vec![]);
         };
         if !is_claude || (play.finishes && play.end.is_none()) {
-            print(Self::first_line(is_claude));
+            print(listener, Self::first_line(is_claude));
         }
         let mut last = String::new();
         for step in play.steps {
             match step {
-                Step::Prints(line) => print(&line),
+                Step::Prints(line) => print(listener, &line),
                 Step::Says(text) => {
                     last = text.replace("{id}", &inside.task);
-                    print(&Self::words(is_claude, &last));
+                    print(listener, &Self::words(is_claude, &last));
                 }
                 Step::Act(act) => {
-                    inside = blocking(move || {
+                    let acts = blocking(move || {
                         act(&inside);
                         inside
-                    })
-                    .await;
+                    });
+                    tokio::pin!(acts);
+                    inside = loop {
+                        tokio::select! {
+                            inside = &mut acts => break inside,
+                            said = next(&mut says) => {
+                                if let Some(line) = repeated(listener.say(said), play.is_deaf) {
+                                    print(listener, &line);
+                                }
+                            }
+                        }
+                    };
                 }
             }
         }
@@ -389,7 +425,7 @@ impl ScriptedPrograms {
             return stopped(&mut program.stop).await;
         }
         if play.finishes && play.end.is_none() {
-            print(&Self::result(is_claude, &last));
+            print(listener, &Self::result(is_claude, &last));
         }
         play.end.unwrap_or(ProcessEnd::Exited { code: 0 })
     }
@@ -409,7 +445,7 @@ impl ScriptedPrograms {
             return stopped(&mut program.stop).await;
         }
         for line in text.lines() {
-            listener.stdout(line.as_bytes(), false);
+            listener.stdout(line.as_bytes(), false, &mut vec![]);
         }
         ProcessEnd::Exited { code }
     }

@@ -5,7 +5,8 @@ use ralph_core::ids::{AttemptId, QuestionId, RunId};
 use ralph_core::records::{
     Attempt, AttemptEnd, Changes, Evidence, Feature, FileChange, Liveness, LogKind, Verdict,
 };
-use ralph_core::task::{Refusal, Status};
+use ralph_core::run::unread;
+use ralph_core::task::{Refusal, Status, TaskPatch};
 use ralph_engine::ports::{Scope, Store};
 
 use super::kit::*;
@@ -118,6 +119,57 @@ pub(crate) fn attempts_come_back_as_they_went_in(store: &mut dyn Store) {
     let lost = Attempt { task: id("nobody"), ..attempt("at-3", 3) };
     let refused = refusal(store.begin_attempt(&lost));
     assert_eq!(refused, Refusal::Unknown { id: id("nobody") });
+}
+
+pub(crate) fn a_message_waits_until_an_attempt_that_got_it_ends(store: &mut dyn Store) {
+    store.make("t");
+    let t = id("t");
+    let attempt = Attempt {
+        id: AttemptId::new("at-1").unwrap(),
+        task: t.clone(),
+        run: None,
+        agent: agent("a"),
+        generation: 1,
+        model: None,
+        program: None,
+        sandbox: None,
+        started_at: at(3),
+        end: None,
+    };
+    let waiting = |store: &mut dyn Store| -> Vec<u32> {
+        let (log, attempts) = (store.log(&t).unwrap(), store.attempts(&t).unwrap());
+        unread(&log, &attempts).into_iter().map(|message| message.number).collect()
+    };
+    assert_eq!(store.tell(&t, "one", &pat(), at(1)).unwrap(), 1);
+    assert_eq!(store.tell(&t, "two", &pat(), at(2)).unwrap(), 2);
+    store.begin_attempt(&attempt).unwrap();
+    for _ in 0..2 {
+        store.give(&t, &attempt.id, &[1, 7], &by("a"), at(4)).unwrap();
+    }
+    let given = store.log(&t).unwrap().into_iter().filter(|entry| entry.kind == LogKind::Given);
+    let given: Vec<String> = given.map(|entry| entry.text).collect();
+    assert_eq!(given, ["message 1 to attempt at-1"]);
+    assert_eq!(waiting(store), [1, 2]);
+    let end = AttemptEnd { at: at(5), outcome: "red".to_owned(), ..AttemptEnd::default() };
+    store.end_attempt(&attempt.id, &end).unwrap();
+    assert_eq!(waiting(store), [2]);
+}
+
+pub(crate) fn a_message_needs_a_task_that_has_sessions(store: &mut dyn Store) {
+    store.make("t");
+    let told =
+        |store: &mut dyn Store, task: &str| refusal(store.tell(&id(task), "x", &pat(), at(2)));
+    assert_eq!(told(store, "nobody"), Refusal::Unknown { id: id("nobody") });
+    let part = TaskPatch { parent: Some(Some(id("t"))), ..TaskPatch::default() };
+    store.make("part");
+    store.update(&id("part"), part, &pat(), at(1)).unwrap();
+    assert_eq!(told(store, "t"), Refusal::OnlyParts { id: id("t"), children: vec![id("part")] });
+    store.try_take("a", Some("part"), 3).unwrap();
+    store.done(&id("part"), None, &by("a"), at(4)).unwrap();
+    for task in ["part", "t"] {
+        let wanted = Refusal::NoSession { id: id(task), status: Status::Done };
+        assert_eq!(told(store, task), wanted);
+    }
 }
 
 pub(crate) fn the_history_has_all_attempts_that_did_not_end_before(store: &mut dyn Store) {

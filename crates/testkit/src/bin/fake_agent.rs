@@ -21,6 +21,9 @@
 //! | `--invalid-utf8` | a line that is not text |
 //! | `--close-stdout` | closes it and goes on |
 //! | `--read-stdin` | reads all, says `read N` |
+//! | `--answer-lines` | says `heard LINE` for each line that it reads, after `bye` nothing more; at the end `end of input` |
+//! | `--close-stdin` | closes it and goes on |
+//! | `--ask COUNT` | says `ask N` so often and reads no answer |
 //! | `--environment` | says each variable |
 //! | `--folder` | says where it is |
 //! | `--kill-parent` | kills whoever started it |
@@ -84,6 +87,12 @@ fn main() {
                 let mut read = vec![];
                 std::io::stdin().read_to_end(&mut read).unwrap();
                 say(&format!("read {}", read.len()));
+            }
+            "--answer-lines" => answer_lines(),
+            "--close-stdin" => close(0),
+            "--ask" => {
+                let count: usize = value().parse().unwrap();
+                (0..count).for_each(|number| say(&format!("ask {number}")));
             }
             "--environment" => {
                 for (name, value) in std::env::vars() {
@@ -230,8 +239,23 @@ fn exit_on_int() {
     unsafe { signal(Signal::INT.as_raw(), handler as usize) };
 }
 
+fn answer_lines() {
+    for line in std::io::stdin().lines() {
+        let line = line.unwrap();
+        say(&format!("heard {line}"));
+        if line == "bye" {
+            break;
+        }
+    }
+    say("end of input");
+}
+
 fn close_stdout() {
     std::io::stdout().flush().unwrap();
-    // SAFETY: nothing in this process prints after it.
-    unsafe { rustix::io::close(1) };
+    close(1);
+}
+
+fn close(stream: c_int) {
+    // SAFETY: nothing in this process uses it afterwards.
+    unsafe { rustix::io::close(stream) };
 }

@@ -13,7 +13,7 @@ use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch
 struct Count(u64);
 
 impl Listener for Count {
-    fn stdout(&mut self, _line: &[u8], _cut: bool) -> LineEffect {
+    fn stdout(&mut self, _line: &[u8], _cut: bool, _replies: &mut Vec<u8>) -> LineEffect {
         self.0 += 1;
         LineEffect::Going
     }

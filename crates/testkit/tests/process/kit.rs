@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use ralph_core::agent::ProcessEnd;
 use ralph_engine::process::{
-    CommandSpec, Ended, LineEffect, Listener, Mark, Stop, Watch, supervise,
+    CommandSpec, Control, Delivery, Ended, LineEffect, Listener, Mark, Said, Stdin, Stop, Watch,
+    supervise,
 };
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 pub(crate) const FAKE_AGENT: &str = env!("CARGO_BIN_EXE_fake_agent");
 pub(crate) const SUPERVISED: &str = env!("CARGO_BIN_EXE_supervised");
@@ -38,27 +39,49 @@ pub(crate) struct RecordingListener {
     pub(crate) stop_at: Option<(&'static str, Stop)>,
     pub(crate) stop: watch::Sender<Stop>,
     pub(crate) printed_ready: watch::Sender<bool>,
+    /// How often the lines that ask for a reply are repeated in it.
+    pub(crate) reply: usize,
+    /// What asks the agent to come to an end, where it can be asked.
+    pub(crate) interrupt: Option<&'static str>,
+    /// Texts that were passed on.
+    pub(crate) said: Vec<Said>,
 }
 
 impl Listener for RecordingListener {
-    fn stdout(&mut self, line: &[u8], cut: bool) -> LineEffect {
+    fn stdout(&mut self, line: &[u8], cut: bool, replies: &mut Vec<u8>) -> LineEffect {
         let line = String::from_utf8_lossy(line).into_owned();
         if let Some((at, stop)) = self.stop_at
             && line == at
         {
             self.stop.send_replace(stop);
         }
+        if line.starts_with("ask ") {
+            replies.extend_from_slice(line.repeat(self.reply).as_bytes());
+            replies.push(b'\n');
+        }
         if line == "ready" {
             self.printed_ready.send_replace(true);
         }
         let effect = match &line {
             line if line.contains(r#""type":"result""#) => LineEffect::Result,
+            line if line == "heard bye" => LineEffect::Result,
             line if line == "resumed" => LineEffect::Resumed,
             _ => LineEffect::Going,
         };
         self.cut += usize::from(cut);
         self.lines.push(line);
         effect
+    }
+
+    fn say(&mut self, said: Said) -> Option<Vec<u8>> {
+        let words = format!("{}\n", said.text).into_bytes();
+        said.report(Delivery::Sent);
+        self.said.push(said);
+        Some(words)
+    }
+
+    fn interrupt(&mut self) -> Option<Vec<u8>> {
+        self.interrupt.map(|words| format!("{words}\n").into_bytes())
     }
 
     fn stderr(&mut self, line: &[u8]) {
@@ -73,6 +96,8 @@ pub(crate) struct Session {
     pub(crate) watch: Watch,
     pub(crate) mark: Mark,
     pub(crate) listener: RecordingListener,
+    pub(crate) say: mpsc::Sender<Said>,
+    says: mpsc::Receiver<Said>,
 }
 
 impl Session {
@@ -92,7 +117,7 @@ impl Session {
             args: arguments.iter().map(Into::into).collect(),
             folder: folder.path().to_owned(),
             env: vec![("PATH".into(), "/usr/bin:/bin".into())],
-            stdin: vec![],
+            stdin: Stdin::default(),
         };
         let listener = RecordingListener {
             lines: vec![],
@@ -101,9 +126,13 @@ impl Session {
             stop_at: None,
             stop: watch::Sender::new(Stop::Go),
             printed_ready: watch::Sender::new(false),
+            reply: 1,
+            interrupt: None,
+            said: vec![],
         };
         let mark = Mark::new(folder.path(), 1);
-        Self { folder, spec, watch: patient(), mark, listener }
+        let (say, says) = mpsc::channel(16);
+        Self { folder, spec, watch: patient(), mark, listener, say, says }
     }
 
     /// Wants a stop as soon as the agent says `ready`.
@@ -118,7 +147,13 @@ impl Session {
     }
 
     pub(crate) fn with_stdin(mut self, stdin: Vec<u8>) -> Self {
-        self.spec.stdin = stdin;
+        self.spec.stdin = stdin.into();
+        self
+    }
+
+    /// It stays open for replies.
+    pub(crate) fn conversation(mut self, opening: &str) -> Self {
+        self.spec.stdin = Stdin::Conversation(opening.into());
         self
     }
 
@@ -132,7 +167,8 @@ impl Session {
 
     pub(crate) async fn run(&mut self) -> Ended {
         let stop = self.listener.stop.subscribe();
-        supervise(&self.spec, &self.watch, &self.mark, &mut self.listener, None, stop).await
+        let control = Control { stop, says: Some(&mut self.says) };
+        supervise(&self.spec, &self.watch, &self.mark, &mut self.listener, None, control).await
     }
 
     /// Runs it; nobody may be left afterwards.

@@ -125,7 +125,7 @@ async fn nothing_given_is_nothing_read() {
 #[tokio::test]
 async fn an_agent_that_prints_much_before_it_reads_much_is_not_blocked() {
     let mut session = Session::of(&["--flood", "2000000", "--read-stdin"]);
-    session.spec.stdin = vec![b'p'; 2_000_000];
+    session.spec.stdin = vec![b'p'; 2_000_000].into();
     assert_eq!(session.end().await, OK);
     assert_eq!(session.listener.lines.last().unwrap(), "read 2000000");
 }

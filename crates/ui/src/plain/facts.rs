@@ -76,6 +76,11 @@ impl<W: Write> PlainReporter<W> {
                     self.linked(*slot, "log ", log);
                 }
             }
+            Fact::MessageGiven { task, message, live, .. } => {
+                let what = if *live { "the session has read" } else { "the prompt has" };
+                let text = format!("{what} message {} about {task}", message.number);
+                self.named("told", Meaning::Faint, &text);
+            }
             Fact::SessionEnded { slot, report } => self.session_ended(*slot, report),
             Fact::CandidateMade { slot, changed, files, file_count, .. } => {
                 self.changes(*slot, *changed, files, *file_count);

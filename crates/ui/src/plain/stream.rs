@@ -108,6 +108,10 @@ impl Stream {
             AgentEvent::Denied { tool } if verbose => {
                 line(TextLine::new().add(Meaning::Warning, format!("denied: {tool}")));
             }
+            AgentEvent::UserMessage { text } => {
+                let from = TextLine::new().add(Meaning::Name, "you").plain(" ");
+                line(from.flexible(None, text));
+            }
             AgentEvent::Unknown { kind } => {
                 line(TextLine::new().add(Meaning::Faint, format!("unknown event: {kind}")));
             }

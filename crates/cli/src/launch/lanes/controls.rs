@@ -36,7 +36,7 @@ impl Reporter for Controls {
             Control::Pause => self.0.paused.store(true, Ordering::Release),
             Control::Resume => self.0.paused.store(false, Ordering::Release),
             Control::Cancel(_) => self.0.cancelled.store(true, Ordering::Release),
-            Control::Skip { .. } | Control::Retry { .. } => {}
+            Control::Skip { .. } | Control::Retry { .. } | Control::Tell { .. } => {}
         }
     }
 }

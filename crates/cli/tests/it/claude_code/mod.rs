@@ -4,6 +4,7 @@ mod ends;
 mod learning;
 mod pick;
 mod processes;
+mod telling;
 mod users;
 mod verifying;
 mod work;

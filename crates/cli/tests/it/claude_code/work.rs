@@ -236,7 +236,8 @@ fn s1_18_s1_23_the_agent_is_called_as_agreed() {
     assert_eq!(argv[9], format!("@{}", file.display()));
     let tools = ["--allowed-tools", "Bash", "Edit", "Write", "Read", "Glob", "Grep"];
     assert_eq!(argv[10..17], tools, "{argv:?}");
-    assert_eq!(argv[17..], ["--effort", "low"]);
+    assert_eq!(argv[17..20], ["--input-format", "stream-json", "--replay-user-messages"]);
+    assert_eq!(argv[20..], ["--effort", "low"]);
     // It left no session of its own behind.
     let left = env.home().join(".claude/projects");
     let count = std::fs::read_dir(&left).map(|all| {

@@ -16,7 +16,7 @@ use crate::looping::{project, say, session, sh, write};
 use extract::{Block, Typed, blocks, spans};
 
 /// What is not run here. Its arguments are checked all the same.
-const NOT_RUN: [(&str, &str); 11] = [
+const NOT_RUN: [(&str, &str); 13] = [
     ("cargo ", "builds ralph itself"),
     ("./check", "is what runs these tests"),
     ("tools/", "is run by ./check --full"),
@@ -24,6 +24,8 @@ const NOT_RUN: [(&str, &str); 11] = [
     ("sqlite3 .ralph/progress.db .recover", "not every sqlite3 is built with it"),
     ("ralph logs -f", "follows a run that goes on: `looking`"),
     ("ralph status --watch", "follows a run that goes on: `looking`"),
+    ("ralph attach", "needs a session that goes on: `looping::telling`"),
+    ("ralph takeover", "needs a session of an agent for terminals: `looping::telling`"),
     ("ralph pause", "needs a run that goes on: `looping::people`"),
     ("ralph resume", "needs a run that goes on: `looping::people`"),
     ("ralph cancel", "needs a run that goes on: `looping::people`"),
@@ -147,6 +149,12 @@ const NEEDS: &[Needs] = &[
         "ralph task add A --id t-2kq7m3ab; ralph build --once --set completion.approve=always",
     ),
     needs("docs/loop.md", 3, &[], "ralph task add A --id parse"),
+    needs(
+        "docs/steering.md",
+        0,
+        &[],
+        "ralph task add A --id t-2kq7m3ab; echo new >> README.md; git add -A",
+    ),
     needs(
         "docs/interchange.md",
         0,

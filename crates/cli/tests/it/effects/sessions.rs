@@ -25,7 +25,7 @@ fn ready(command: &[&str], body: &str) -> (TestEnv, PathBuf) {
     }
     env.git(&["add", "-A"]);
     env.git(&["commit", "--quiet", "-m", "ready"]);
-    let here = stand_in(&mut env, &format!("cat > $here/stdin.$n\n{body}"));
+    let here = stand_in(&mut env, &format!("input > $here/stdin.$n\n{body}"));
     (env, here)
 }
 

@@ -4,6 +4,7 @@
 mod points;
 mod rows;
 mod survivors;
+mod telling;
 
 use ralph_testkit::faults::Setting;
 

@@ -121,6 +121,17 @@ pub(super) const NOT_SHOWN: &[(&str, &str)] = &[
     ),
     ("plan-sync reads JSON lines from standard input", "needs a terminal"),
     ("ralph task plan-sync < plan.jsonl", "needs a terminal"),
+    ("the message is missing", "needs a terminal"),
+    ("add it: ralph tell {id} \"TEXT\"", "needs a terminal"),
+    ("the agent {} has no interactive form", "needs a session: `looping::telling`"),
+    (
+        "stop its session and leave the task to yourself: ralph skip TASK",
+        "needs a session: `looping::telling`",
+    ),
+    ("the run has just ended", "the run ends between two looks at it"),
+    ("see it: ralph logs", "the run ends between two looks at it"),
+    ("the session has not ended yet", "a run that takes minutes to end a session"),
+    ("see what it does: ralph status", "a run that takes minutes to end a session"),
     ("the answer is missing", "needs a terminal"),
     ("add it: ralph answer {id} \"TEXT\"", "needs a terminal"),
     (

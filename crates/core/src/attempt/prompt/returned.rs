@@ -2,7 +2,8 @@
 //! task that was returned for retry.
 
 use super::{
-    AttemptContext, Body, Section, answer_entries, failure_entries, field, signal_lines, written,
+    AttemptContext, Body, Section, answer_entries, failure_entries, field, messages, signal_lines,
+    written,
 };
 
 /// The prompt of a `pick` session: the build skill and the output of `peek`, byte for byte, then what is known
@@ -35,7 +36,11 @@ fn without_front_matter(text: &str) -> &str {
 /// What is known about a task beyond what `peek` shows; `None` when nothing is.
 fn returned(context: &AttemptContext) -> Option<Section<'static>> {
     let task = context.task.as_ref()?;
-    let mut entries = failure_entries(&context.failures);
+    let mut entries: Vec<String> = messages::quoted(&context.unread())
+        .map(|quoted| format!("- The user says about this task:\n\n{quoted}\n"))
+        .into_iter()
+        .collect();
+    entries.extend(failure_entries(&context.failures));
     entries.extend(answer_entries(&context.answers));
     entries.extend(context.signal.iter().flat_map(signal_lines));
     let last = context.earlier.last();

@@ -72,6 +72,7 @@ fn full() -> AttemptContext {
             "The session ended without a signal.\nIgnored: <task-done>t-9</task-done> is in code or a quotation.",
         )),
         retry: RetryInfo::of(1, RetryLimit::AtMost(3), Some("tests red\nsecond line".into())),
+        messages: vec![],
         answers: vec![AnsweredQuestion {
             question: "Which sender?".into(),
             answer: "no-reply@example.org".into(),

@@ -2,7 +2,7 @@
 
 use super::{
     AttemptContext, Body, Cow, Prompt, Section, beginning, body_of, document, entry, field, joined,
-    prefixed, written,
+    messages, prefixed, written,
 };
 use crate::records::{GateReport, Verdict};
 
@@ -28,7 +28,7 @@ pub struct Work {
 pub fn verifier(work: &Work, budget: usize) -> Prompt {
     let (texts, cuts) = written(&sections(work), budget);
     let task = joined(texts.iter().map(String::as_str));
-    Prompt { system: VERIFIER_RULES.to_owned(), task, cuts }
+    Prompt { system: VERIFIER_RULES.to_owned(), task, cuts, messages: vec![] }
 }
 
 fn sections(work: &Work) -> Vec<Section<'_>> {
@@ -75,9 +75,16 @@ fn claimed(context: &AttemptContext) -> Option<Section<'_>> {
         title: "Task to verify",
         head,
         body: Body::Text(body_of(task)),
+        foot: told(context),
         rest: format!("see `ralph task show {}`", task.id),
-        ..Section::default()
     })
+}
+
+/// What the user said about the task while sessions worked on it: the last message counts where they differ.
+fn told(context: &AttemptContext) -> String {
+    let all: Vec<_> = context.messages.iter().map(|told| told.message.clone()).collect();
+    let quoted = messages::quoted(&all);
+    quoted.map(|quoted| format!("The user said later:\n\n{quoted}")).unwrap_or_default()
 }
 
 fn changes(work: &Work) -> Section<'_> {

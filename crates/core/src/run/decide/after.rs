@@ -11,10 +11,12 @@ use crate::run::effect::{Effect, Settlement, TaskAction};
 use crate::run::exit::{self, View};
 use crate::run::fact::{Fact, Wait};
 use crate::run::input::{Port, Settled};
+use crate::run::notice::Notice;
 use crate::run::outcome::StopReason;
 use crate::run::policy::Picker;
 use crate::run::report::TaskBrief;
 use crate::run::slot::{EndedSession, Phase, Slot, Work};
+use crate::task::Status;
 use crate::time::Timestamp;
 
 /// How long ralph waits before it checks a full disk again.
@@ -44,6 +46,7 @@ impl Draft {
                 }
                 _ => ending.detail.clone(),
             };
+            self.warn_of_unread(slot, &ending.task, status);
             self.fact(Fact::TaskSettled {
                 slot,
                 task: ending.task.id.clone(),
@@ -72,6 +75,18 @@ impl Draft {
         }
         self.marker(decided.marker.as_ref());
         self.iteration_over(slot, &work.session, &decided, settled);
+    }
+
+    /// The user told something about a task while its result was being recorded, or it used up its last retry.
+    fn warn_of_unread(&mut self, slot: SlotId, task: &TaskBrief, status: Status) {
+        let unread = self.slot(slot).is_some_and(|slot| slot.holds(&task.id) && slot.has_unread());
+        if unread && matches!(status, Status::Done | Status::Failed) {
+            let text = format!(
+                "{id} ended before a session got your message. To reopen it with the message: ralph task reopen {id}",
+                id = task.id
+            );
+            self.notice(Notice::Other { text });
+        }
     }
 
     fn iteration_over(

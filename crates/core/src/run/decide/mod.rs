@@ -95,6 +95,11 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
             draft.session_started(at, log);
         }
 
+        (
+            Input::MessageGiven { task, message, live, .. },
+            Some(Phase::Running(_) | Phase::Candidate(_)),
+        ) => draft.message_given(at, task, message, *live),
+
         // From the end of a session to a judged tree.
         (Input::SessionEnded { report, .. }, Some(Phase::Running(_))) => {
             draft.session_ended(at, report);
@@ -158,6 +163,7 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
             | Input::WorkFound { .. }
             | Input::WorkMissing { .. }
             | Input::SessionStarted { .. }
+            | Input::MessageGiven { .. }
             | Input::SessionEnded { .. }
             | Input::CandidateMade { .. }
             | Input::Judged { .. }

@@ -3,7 +3,7 @@
 use super::Draft;
 use crate::agent::EndClass;
 use crate::ids::TaskId;
-use crate::records::{GateReport, Verdict};
+use crate::records::{GateReport, UserMessage, Verdict};
 use crate::run::SlotId;
 use crate::run::approval::{Approve, ChangeSize, Risk};
 use crate::run::control::Cancel;
@@ -58,6 +58,17 @@ impl Draft {
         if let Some(how) = how {
             self.effect(Effect::StopSession { slot, how });
         }
+    }
+
+    pub(super) fn message_given(
+        &mut self,
+        slot: SlotId,
+        task: &TaskId,
+        message: &UserMessage,
+        live: bool,
+    ) {
+        let (task, message) = (task.clone(), message.clone());
+        self.fact(Fact::MessageGiven { slot, task, message, live });
     }
 
     pub(super) fn session_ended(&mut self, slot: SlotId, report: &SessionReport) {

@@ -272,10 +272,16 @@ fn class_of_task(
     let class = match &outcome {
         Some(RequestedOutcome::Done { .. }) => {
             let (class, detail) = judged(policy, work, task);
-            return (class, detail, outcome);
+            return match came_too_late(work, under, task, class) {
+                Some(late) => late,
+                None => (class, detail, outcome),
+            };
         }
         Some(RequestedOutcome::Fail { reason, for_good: true }) => {
-            return (Class::TaskFailed, reason.clone(), outcome);
+            return match came_too_late(work, under, task, Class::TaskFailed) {
+                Some(late) => late,
+                None => (Class::TaskFailed, reason.clone(), outcome),
+            };
         }
         Some(RequestedOutcome::Fail { reason, for_good: false }) => {
             return (Class::TaskRetry, reason.clone(), outcome);
@@ -297,7 +303,7 @@ fn class_of_task(
     }
     if work.is_unclaimed(policy) {
         let (class, detail) = judged(policy, work, task);
-        return (class, detail, None);
+        return came_too_late(work, under, task, class).unwrap_or((class, detail, None));
     }
     if !report.strangers().is_empty() {
         return (Class::WrongId, "the signal named another task".to_owned(), None);
@@ -308,6 +314,18 @@ fn class_of_task(
         (Picker::Loop, false) => "no signal; No changes detected",
     };
     (Class::NoSignal, detail.to_owned(), None)
+}
+
+/// A task does not end before a session got what the user told it: another session goes on from here.
+fn came_too_late(
+    work: &Work,
+    under: Interventions,
+    task: &TaskBrief,
+    class: Class,
+) -> Option<(Class, String, Option<RequestedOutcome>)> {
+    let own = work.session.iteration.task.as_ref().is_some_and(|own| own.id == task.id);
+    let ends = matches!(class, Class::Done | Class::Approval | Class::TaskFailed);
+    (under.unread && own && ends).then(|| (Class::Told, Class::Told.words().to_owned(), None))
 }
 
 /// The class of a request for done, by the results of the gates.

@@ -10,6 +10,7 @@ mod landing;
 mod models;
 mod outcomes;
 mod publishing;
+mod telling;
 mod unsignaled;
 mod verifying;
 
@@ -376,6 +377,7 @@ impl World {
             | Effect::ReportSession { .. }
             | Effect::Release { .. }
             | Effect::HoldTask { .. }
+            | Effect::Say { .. }
             | Effect::ResetTask { .. }
             | Effect::StopWaiting { .. }
             | Effect::Finish { .. } => return None,

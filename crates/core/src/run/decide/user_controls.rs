@@ -1,4 +1,4 @@
-//! Controls from the user: pause, resume, cancel, skip, retry.
+//! Controls from the user: pause, resume, cancel, skip, retry, tell.
 
 use super::Draft;
 use crate::run::SlotId;
@@ -37,6 +37,14 @@ impl Draft {
                         self.leave_queue(slot);
                     }
                     None => self.effect(Effect::HoldTask { task: task.clone() }),
+                }
+            }
+            Control::Tell { task, message } => {
+                let runs =
+                    |slot: &Slot| slot.holds(task) && matches!(slot.phase, Phase::Running(_));
+                if let Some(slot) = slots.into_iter().find(|at| self.slot(*at).is_some_and(runs)) {
+                    let (task, message) = (task.clone(), message.clone());
+                    self.effect(Effect::Say { slot, task, message });
                 }
             }
             Control::Retry { task } => self.effect(Effect::ResetTask { task: task.clone() }),

@@ -39,6 +39,9 @@ pub(super) struct StreamLine<'a> {
     // assistant, user
     pub(super) message: Raw<'a>,
     pub(super) parent_tool_use_id: Raw<'a>,
+    // user: a line of ours that is repeated
+    #[serde(rename = "isReplay")]
+    pub(super) is_replay: Raw<'a>,
     // an assistant message that reports an error; api_retry
     pub(super) error: Raw<'a>,
     // the same, and result

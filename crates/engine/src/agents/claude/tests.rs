@@ -9,7 +9,7 @@ use ralph_core::Timestamp;
 use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Usage};
 
 use super::*;
-use crate::process::LineEffect;
+use crate::process::{LineEffect, Stdin};
 
 fn spec(prompt: PromptBy) -> SessionSpec {
     SessionSpec {
@@ -46,23 +46,76 @@ fn s1_23_the_arguments_are_those_of_the_seed() {
     let mut spec = spec(system("Do one task.", "Add a login.", "/run/prompt.md"));
     spec.model = Some("sonnet".into());
     let common = ["--model", "sonnet", "--system-prompt", "Do one task.", "@/run/prompt.md"];
-    let boxed = [&FIXED[..], &common, &["--dangerously-skip-permissions"]].concat();
+    let boxed = [&FIXED[..], &common, &["--dangerously-skip-permissions"], &TALKS].concat();
     assert_eq!(args(&spec), boxed);
 
     spec.permissions = Permissions::Tools(vec!["Bash".into(), "Edit".into()]);
     spec.extra_args = vec!["--max-turns".into(), "9".into()];
-    let tools = ["--allowed-tools", "Bash", "Edit", "--max-turns", "9"];
-    assert_eq!(args(&spec), [&FIXED[..], &common, &tools].concat());
+    let (tools, extra) = (["--allowed-tools", "Bash", "Edit"], ["--max-turns", "9"]);
+    assert_eq!(args(&spec), [&FIXED[..], &common, &tools, &TALKS, &extra].concat());
 
     spec.permissions = Permissions::SandboxedTools(vec!["Bash".into(), "Read".into()]);
-    let tools = ["--dangerously-skip-permissions", "--tools", "Bash,Read", "--max-turns", "9"];
-    assert_eq!(args(&spec), [&FIXED[..], &common, &tools].concat());
+    let tools = ["--dangerously-skip-permissions", "--tools", "Bash,Read"];
+    assert_eq!(args(&spec), [&FIXED[..], &common, &tools, &TALKS, &extra].concat());
 
     let command = (PROFILE.command)(&spec);
     let sandboxed = |(name, _): &(OsString, OsString)| name == "IS_SANDBOX";
     assert!(command.env.iter().any(sandboxed));
-    assert_eq!((command.program, command.stdin), (OsString::from("/opt/claude"), vec![]));
+    let opening = br#"{"message":{"content":"@/run/prompt.md","role":"user"},"type":"user"}"#;
+    let opening = Stdin::Conversation([&opening[..], b"\n"].concat());
+    assert_eq!((command.program, command.stdin), (OsString::from("/opt/claude"), opening));
     assert_eq!(command.folder, Path::new("/project"));
+}
+
+/// What makes a session one that can be talked to.
+const TALKS: [&str; 3] = ["--input-format", "stream-json", "--replay-user-messages"];
+
+/// What the session of this specification reads, and whether it can be talked to.
+fn input(spec: &SessionSpec) -> (String, bool) {
+    match (PROFILE.command)(spec).stdin {
+        Stdin::Text(text) => (String::from_utf8(text).unwrap(), false),
+        Stdin::Conversation(line) => {
+            let line: serde_json::Value = serde_json::from_slice(&line).unwrap();
+            assert_eq!((&line["type"], &line["message"]["role"]), (&"user".into(), &"user".into()));
+            (line["message"]["content"].as_str().unwrap().to_owned(), true)
+        }
+    }
+}
+
+#[test]
+fn nobody_talks_to_a_verifier_and_to_a_session_whose_prompt_comes_by_stdin() {
+    let system = system("Do one task.", "Add a login.", "/run/prompt.md");
+    for (prompt, verifies, extra, input_) in [
+        (system.clone(), false, "--debug", ("@/run/prompt.md", true)),
+        (system.clone(), true, "--debug", ("", false)),
+        (system.clone(), false, "--input-format=text", ("", false)),
+        (PromptBy::Stdin("do it".into()), false, "--debug", ("do it", false)),
+    ] {
+        let spec = SessionSpec { verifies, extra_args: vec![extra.into()], ..spec(prompt) };
+        assert_eq!(input(&spec), (input_.0.to_owned(), input_.1), "{spec:?}");
+        assert_eq!(args(&spec).contains(&TALKS[2].to_owned()), input_.1, "{spec:?}");
+        assert_eq!(args(&spec).contains(&"@/run/prompt.md".to_owned()), input_.0 != "do it");
+    }
+}
+
+#[test]
+fn a_text_of_the_user_is_a_line_and_has_arrived_when_the_cli_repeats_it() {
+    let (mut driver, mut events) = ((PROFILE.driver)(None), Vec::new());
+    let words = driver.say("and greet").unwrap();
+    let mut line: serde_json::Value = serde_json::from_slice(&words).unwrap();
+    assert_eq!(line["message"]["content"], "and greet");
+    driver.line(GOOD.as_bytes(), false, &mut events, &mut vec![]);
+    line["isReplay"] = true.into();
+    let effect = driver.line(line.to_string().as_bytes(), false, &mut events, &mut vec![]);
+    assert_eq!(effect, LineEffect::Resumed);
+    assert_eq!(events.last(), Some(&AgentEvent::UserMessage { text: "and greet".into() }));
+    // The prompt is repeated, too, and is no text of the user.
+    line["uuid"] = "e1d51c72-6401-4e6b-96a0-e40a8c10f73b".into();
+    let count = events.len();
+    driver.line(line.to_string().as_bytes(), false, &mut events, &mut vec![]);
+    assert_eq!(events.len(), count);
+    let request: serde_json::Value = serde_json::from_slice(&driver.interrupt().unwrap()).unwrap();
+    assert_eq!(request["request"]["subtype"], "interrupt");
 }
 
 #[test]
@@ -76,11 +129,13 @@ fn a_prompt_goes_by_argument_or_by_stdin() {
         (PromptBy::Argument(long.clone()), None, long.as_str()),
     ] {
         let spec = spec(prompt);
+        let talks = !matches!(spec.prompt, PromptBy::Stdin(_));
         let mut expected: Vec<&str> = FIXED.to_vec();
         expected.extend(argument);
         expected.push("--dangerously-skip-permissions");
+        expected.extend(TALKS.iter().filter(|_| talks));
         assert_eq!(args(&spec), expected);
-        assert_eq!((PROFILE.command)(&spec).stdin, stdin.as_bytes());
+        assert_eq!(input(&spec), (argument.unwrap_or(stdin).to_owned(), talks));
     }
 }
 
@@ -98,9 +153,9 @@ fn a_task_goes_as_a_file_where_the_cli_would_read_it() {
         let mut expected: Vec<&str> = FIXED.to_vec();
         expected.extend(argument);
         expected.push("--dangerously-skip-permissions");
+        expected.extend(TALKS);
         assert_eq!(args(&spec), expected, "{file}");
-        let stdin = if argument.is_some() { "" } else { task };
-        assert_eq!((PROFILE.command)(&spec).stdin, stdin.as_bytes(), "{file}");
+        assert_eq!(input(&spec), (argument.unwrap_or(task).to_owned(), true), "{file}");
     }
 }
 
@@ -153,10 +208,10 @@ fn read_with(
     end: ProcessEnd,
     stderr: &str,
 ) -> (Vec<AgentEvent>, Vec<LineEffect>, SessionEnd) {
-    let (mut decoder, mut events) = ((PROFILE.decoder)(), Vec::new());
-    let mut hear = |line: &&str| decoder.line(line.as_bytes(), false, &mut events);
+    let (mut driver, mut events) = ((PROFILE.driver)(None), Vec::new());
+    let mut hear = |line: &&str| driver.line(line.as_bytes(), false, &mut events, &mut vec![]);
     let heard = lines.iter().map(&mut hear).collect();
-    (events, heard, decoder.end(&end, stderr))
+    (events, heard, driver.end(&end, stderr))
 }
 
 const EXITED: ProcessEnd = ProcessEnd::Exited { code: 0 };
@@ -250,15 +305,15 @@ fn s1_26_unparsable_lines_are_ignored_and_the_last_result_counts() {
 
 #[test]
 fn bytes_that_are_no_text_do_not_spoil_a_line() {
-    let (mut decoder, mut events) = ((PROFILE.decoder)(), Vec::new());
+    let (mut driver, mut events) = ((PROFILE.driver)(None), Vec::new());
     let line = [
         &br#"{"type":"result","subtype":"success","is_error":false,"result":"a"#[..],
         &[0xff, 0xfe],
         &br#"b"}"#[..],
     ]
     .concat();
-    assert_eq!(decoder.line(&line, false, &mut events), LineEffect::Result);
-    assert_eq!(decoder.end(&EXITED, "").text, "a\u{fffd}\u{fffd}b");
+    assert_eq!(driver.line(&line, false, &mut events, &mut vec![]), LineEffect::Result);
+    assert_eq!(driver.end(&EXITED, "").text, "a\u{fffd}\u{fffd}b");
 }
 
 #[test]
@@ -335,10 +390,10 @@ fn json_of_another_program_is_malformed() {
     for line in [r#"{"thread":1}"#, r#"{"type":"thread.started"}"#] {
         assert_eq!(read(&[line], EXITED).2.class, EndClass::Malformed, "{line}");
     }
-    let (mut decoder, mut events) = ((PROFILE.decoder)(), Vec::new());
-    decoder.line(WORD.as_bytes(), false, &mut events);
-    decoder.line(GOOD.as_bytes(), true, &mut events);
-    assert_eq!(decoder.end(&EXITED, "").class, EndClass::Malformed);
+    let (mut driver, mut events) = ((PROFILE.driver)(None), Vec::new());
+    driver.line(WORD.as_bytes(), false, &mut events, &mut vec![]);
+    driver.line(GOOD.as_bytes(), true, &mut events, &mut vec![]);
+    assert_eq!(driver.end(&EXITED, "").class, EndClass::Malformed);
 }
 
 #[test]
@@ -391,20 +446,20 @@ proptest::proptest! {
         lines in proptest::collection::vec(proptest::collection::vec(proptest::num::u8::ANY, 0..80), 0..20),
         cut: bool,
     ) {
-        let (mut decoder, mut events) = ((PROFILE.decoder)(), Vec::new());
+        let (mut driver, mut events) = ((PROFILE.driver)(None), Vec::new());
         for line in &lines {
-            decoder.line(line, cut, &mut events);
+            driver.line(line, cut, &mut events, &mut vec![]);
         }
-        decoder.end(&EXITED, "");
+        driver.end(&EXITED, "");
     }
 
     #[test]
     fn damaged_events_are_read_without_harm(at in 0..WORD.len(), byte: u8, drop: bool) {
         let mut line = WORD.as_bytes().to_vec();
         if drop { line.truncate(at); } else { line[at] = byte; }
-        let (mut decoder, mut events) = ((PROFILE.decoder)(), Vec::new());
-        decoder.line(&line, false, &mut events);
-        decoder.line(GOOD.as_bytes(), false, &mut events);
-        proptest::prop_assert_eq!(decoder.end(&EXITED, "").text, "fine");
+        let (mut driver, mut events) = ((PROFILE.driver)(None), Vec::new());
+        driver.line(&line, false, &mut events, &mut vec![]);
+        driver.line(GOOD.as_bytes(), false, &mut events, &mut vec![]);
+        proptest::prop_assert_eq!(driver.end(&EXITED, "").text, "fine");
     }
 }

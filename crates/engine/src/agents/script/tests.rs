@@ -51,12 +51,12 @@ impl CassetteFolder {
 }
 
 fn decode(printed: &str, end: &ProcessEnd, stderr: &str) -> (Vec<AgentEvent>, SessionEnd) {
-    let (mut decoder, mut events) = ((PROFILE.decoder)(), Vec::new());
+    let (mut driver, mut events) = ((PROFILE.driver)(None), Vec::new());
     for line in printed.lines() {
-        let heard = decoder.line(line.as_bytes(), false, &mut events);
+        let heard = driver.line(line.as_bytes(), false, &mut events, &mut vec![]);
         assert_eq!(heard == LineEffect::Result, line.contains(r#""event":"result""#), "{line}");
     }
-    (events, decoder.end(end, stderr))
+    (events, driver.end(end, stderr))
 }
 
 #[test]
@@ -247,12 +247,12 @@ fn the_command_is_ralph_itself_and_takes_any_prompt() {
     };
     let command = (PROFILE.command)(&spec);
     assert_eq!(command.args, ["__script-agent", "--cassette", "/tmp/a b.jsonl"]);
-    assert_eq!(command.stdin, b"rules\n\ntask");
+    assert_eq!(command.stdin.opening(), b"rules\n\ntask");
     assert_eq!(command.env, spec.environment);
     spec.session = Some(4);
     spec.prompt = PromptBy::Argument("-x".into());
     let command = (PROFILE.command)(&spec);
     assert_eq!(command.args[3..], ["--session", "4"]);
-    assert_eq!(command.stdin, b"-x");
+    assert_eq!(command.stdin.opening(), b"-x");
     assert_eq!(PROFILE.version("ralph 0.1.0\n").as_deref(), Some("0.1.0"));
 }

@@ -36,7 +36,7 @@ pub(in crate::process) struct ProcessTree {
 /// Starts a program. An error is a program that never ran.
 pub(in crate::process) async fn start(spec: &CommandSpec, mark: &Mark) -> io::Result<Started> {
     let words = Words::of(spec, mark)?;
-    let (input, stdin): (OwnedFd, _) = match spec.stdin.is_empty() {
+    let (input, stdin): (OwnedFd, _) = match spec.stdin.is_none() {
         true => (File::open("/dev/null")?.into(), None),
         false => {
             let (theirs, ours) = io::pipe()?;

@@ -45,7 +45,7 @@ fn command(spec: &CommandSpec, mark: &Mark) -> Command {
         .env_clear()
         .envs(spec.env.iter().map(|(name, value)| (name, value)))
         .env(mark::VARIABLE, mark.as_str())
-        .stdin(if spec.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
+        .stdin(if spec.stdin.is_none() { Stdio::null() } else { Stdio::piped() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         // Signals from the terminal are for ralph, which passes them on as it sees fit.

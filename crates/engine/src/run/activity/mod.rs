@@ -7,6 +7,7 @@ pub(in crate::run) mod judge;
 pub(in crate::run) mod publish;
 mod review;
 pub(in crate::run) mod session;
+mod session_listener;
 mod settle;
 pub(in crate::run) mod survey;
 mod verify;
@@ -17,6 +18,8 @@ use ralph_core::AgentId;
 use ralph_core::TaskId;
 use ralph_core::run::{Effect, Port, SlotId, Stopping};
 use ralph_core::task::Actor;
+
+use tokio::sync::oneshot;
 
 use crate::ports::StoreError;
 use crate::process::Stop;
@@ -134,6 +137,9 @@ impl Ports {
                 self.spawn_detached(move |ports| {
                     ports.store().reset(&task, &Actor::User(by_control()), ports.now())
                 });
+            }
+            Effect::Say { slot, task, message } => {
+                self.hand_over(slot, task, message, oneshot::channel().0);
             }
             Effect::Wake { slot, at, on_change } => self.wake_later(slot, at, on_change),
             Effect::StopWaiting { slot } => self.stop_waiting(slot),

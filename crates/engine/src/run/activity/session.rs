@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Signals};
+use ralph_core::agent::{EndClass, ProcessEnd, SessionEnd, Signals};
 use ralph_core::attempt::prompt::pick_prompt;
 use ralph_core::records::Attempt;
-use ralph_core::run::{Earlier, Effect, Input, Port, SessionReport, SlotId, TaskBrief};
+use ralph_core::run::{Earlier, Effect, Input, Port, SessionReport, TaskBrief};
 use ralph_core::text::tail;
 use ralph_core::{TaskId, Timestamp};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
-use crate::agents::{Decoder, Profile, PromptBy, SessionSpec, Written};
+use crate::agents::{Profile, PromptBy, SessionSpec, Written};
 use crate::crash;
 use crate::ports::{HEARTBEAT, Vcs};
-use crate::process::{LineEffect, Listener, Mark, Stop};
+use crate::process::{Mark, Said, Stop};
 use crate::prompts::prompting::{PromptError, PromptFor};
 use crate::quota::RAW_LOG;
 use crate::run::activity::catch_panic;
 use crate::run::activity::judge::blocking;
-use crate::run::display::Display;
+use crate::run::activity::session_listener::SessionListener;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::sandboxed::session_binds;
 use crate::run::setup::PromptStyle;
@@ -76,6 +76,7 @@ impl Ports {
         job: Job,
     ) -> Vec<Effect> {
         slot.begin(job.iteration, job.task.as_ref(), self.now());
+        self.prepare_messages(slot.id);
         self.stop(slot.id).send_replace(Stop::Go);
         let stop = self.stop(slot.id).subscribe();
         self.make_baseline(&slot);
@@ -89,11 +90,13 @@ impl Ports {
             let why = self.why_missing(&slot, task);
             let missing = Input::WorkMissing { slot: slot.id, task: task.id.clone(), why };
             self.leave(&mut slot, false);
+            self.close_messages(slot.id);
             return self.step_with(slot, Ok(missing));
         }
         let moved = match moved {
             Ok(Some(task)) => {
                 slot.task = Some(task.clone());
+                self.close_messages(slot.id);
                 let found = Input::WorkFound { slot: slot.id, task: Box::new(task) };
                 return self.step_with(slot, Ok(found));
             }
@@ -103,7 +106,10 @@ impl Ports {
             moved.and_then(|()| catch_panic(Port::Prompt, || self.prepare(&mut slot, job)));
         let prepared = match prepared {
             Ok(prepared) => prepared,
-            Err(failed) => return self.step_with(slot, Err(failed)),
+            Err(failed) => {
+                self.close_messages(slot.id);
+                return self.step_with(slot, Err(failed));
+            }
         };
         let log = prepared.log.display().to_string();
         let effects = self.step(&Input::SessionStarted { slot: slot.id, log });
@@ -132,12 +138,14 @@ impl Ports {
                 ports.stop(id).send_modify(|now| *now = Stop::Interrupt.max(*now));
             })
         };
+        let (open, says) = self.open_conversation(slot.id);
+        self.open_messages(slot.id);
         let vcs = Arc::clone(&slot.workspace().vcs);
         let agent = self.setup.agent.program_of(job.agent).agent;
         let played = tokio::select! {
             biased;
             never = heartbeats(&*vcs) => match never {},
-            played = self.play(&slot, agent, (&spec, &sandboxed), &log, raw, stop) => played,
+            played = self.play(&slot, agent, (&spec, &sandboxed), &log, raw, (stop, Some(says))) => played,
         };
         vcs.session_lives(false);
         ender.abort();
@@ -153,6 +161,8 @@ impl Ports {
                 interrupted
             });
         }
+        drop(open);
+        slot.got = self.close_messages(slot.id);
         crash::point("session-ended");
         tokio::task::block_in_place(|| self.note_deciding(&slot));
         let Played { mut end, process, duration_ms, leftovers } = played;
@@ -201,6 +211,10 @@ impl Ports {
                 return Err(failed);
             }
         };
+        if let Err(failed) = self.record_messages(slot, &held) {
+            slot.over = Some(over);
+            return Err(failed);
+        }
         slot.held = held.iter().map(|task| task.id.clone()).collect();
         let report = over.report;
         let report = SessionReport { held, end: self.shortened(report.end), ..report };
@@ -215,22 +229,17 @@ impl Ports {
         (spec, sandboxed): (&SessionSpec, &SandboxedCommand),
         log: &Path,
         raw: Option<File>,
-        stop: watch::Receiver<Stop>,
+        (stop, says): (watch::Receiver<Stop>, Option<mpsc::Receiver<Said>>),
     ) -> Played {
         let command = (agent.command)(spec);
         let mark = Mark::new(&self.setup.files.project.root, u64::from(slot.iteration));
-        let mut listener = SessionListener {
-            decoder: (agent.decoder)(),
-            events: vec![],
-            display: self.display.clone(),
-            slot: slot.id,
-            has_result: false,
-        };
+        let driver = (agent.driver)(Some(spec));
+        let mut listener = SessionListener::new(driver, self.display.clone(), slot.id);
         let interrupts = stop.clone();
         let mut raw = raw.map(|file| CleanFile::new(file, &self.setup.files.secrets));
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
         let watch = &self.setup.agent.watch;
-        let program = Program { command: &command, sandboxed, watch, mark: &mark, stop };
+        let program = Program { command: &command, sandboxed, watch, mark: &mark, stop, says };
         let ended = self.run_program(program, &mut listener, raw_writer).await;
         let unwritten = raw.as_mut().and_then(|raw| raw.finish().err()).map(|e| e.to_string());
         if raw.is_some_and(|raw| raw.is_cut()) {
@@ -241,14 +250,14 @@ impl Ports {
             self.notice(format!("the raw log {} is incomplete: {error}", log.display()));
         }
         // What was interrupted may finish: then its result counts like any other.
-        let finished = listener.has_result
+        let finished = listener.has_result()
             && ended.end == ProcessEnd::Stopped
             && *interrupts.borrow() == Stop::Interrupt;
         let mut process = ended.end;
         let mut end = if finished {
-            listener.decoder.end(&ProcessEnd::Exited { code: 0 }, &ended.stderr_tail)
+            listener.end(&ProcessEnd::Exited { code: 0 }, &ended.stderr_tail)
         } else {
-            listener.decoder.end(&process, &ended.stderr_tail)
+            listener.end(&process, &ended.stderr_tail)
         };
         // A result that only says that it was interrupted is what was asked for.
         if finished && end.class == EndClass::Completed {
@@ -399,6 +408,7 @@ impl Ports {
                 };
                 let prompt = self.setup.agent.prompting.prompt(store.as_mut(), &task.id, &about);
                 let prompt = prompt.map_err(failed)?;
+                self.prompted(slot.id, &task.id, prompt.messages.clone());
                 if self.setup.agent.style == PromptStyle::Stdin {
                     let written = self.written(job.iteration, ".prompt.md", prompt.whole())?;
                     return Ok(PromptBy::Stdin(written.text));
@@ -410,7 +420,11 @@ impl Ports {
             }
             (PromptStyle::Whole, _) => {
                 let prompting = &self.setup.agent.prompting;
-                let text = prompting.whole(job.iteration, &job.earlier).map_err(failed)?;
+                let told = self.told_in_plan(slot)?;
+                let text = prompting.whole(job.iteration, &job.earlier, &told).map_err(failed)?;
+                for (task, messages) in told {
+                    self.prompted(slot.id, &task, messages);
+                }
                 let written = self.written(job.iteration, ".prompt.md", text)?;
                 Ok(PromptBy::Stdin(written.text))
             }
@@ -419,6 +433,9 @@ impl Ports {
                 let text = (self.setup.ports.peek_text)(&peek);
                 let prompting = &self.setup.agent.prompting;
                 let offered = prompting.returned(self.store().as_mut(), &peek.claimable)?;
+                for (task, known) in peek.claimable.iter().zip(&offered) {
+                    self.prompted(slot.id, &task.id, known.unread());
+                }
                 let agent = self.setup.agent.program_of(job.agent).agent;
                 let prompt =
                     pick_prompt(prompting.skill_for(agent), &text, &offered, prompting.budget);
@@ -467,32 +484,6 @@ struct Prepared {
     log: PathBuf,
     raw: Option<File>,
     socket: SessionSocket,
-}
-
-/// Listens to a session: decodes it, and shows what it says.
-struct SessionListener {
-    decoder: Box<dyn Decoder>,
-    events: Vec<AgentEvent>,
-    display: Display,
-    slot: SlotId,
-    /// The last word of the session was its result.
-    has_result: bool,
-}
-
-impl Listener for SessionListener {
-    fn stdout(&mut self, line: &[u8], cut: bool) -> LineEffect {
-        self.decoder.set_display_active(self.display.has_room());
-        let effect = self.decoder.line(line, cut, &mut self.events);
-        match effect {
-            LineEffect::Result | LineEffect::Over => self.has_result = true,
-            LineEffect::Resumed => self.has_result = false,
-            LineEffect::Going => {}
-        }
-        for event in self.events.drain(..) {
-            self.display.agent(self.slot, event);
-        }
-        effect
-    }
 }
 
 /// Puts a folder before all others in which programs are looked for: prompts, skills and hooks call

@@ -152,6 +152,7 @@ impl Ports {
         let log = self.setup.files.logs.verifier_raw(slot.iteration);
         let (raw, stop) = (self.raw_log(&log), self.stop(slot.id).subscribe());
         self.take(&Input::SessionStarted { slot: slot.id, log: log.display().to_string() });
-        Ok(self.play(slot, verifier.agent, (&spec, &sandboxed), &log, raw, stop).await)
+        // A verifier judges by itself: nobody talks to it.
+        Ok(self.play(slot, verifier.agent, (&spec, &sandboxed), &log, raw, (stop, None)).await)
     }
 }

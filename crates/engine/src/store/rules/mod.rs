@@ -4,6 +4,7 @@
 mod approvals;
 mod claims;
 mod editing;
+mod messages;
 mod records;
 mod sync;
 
@@ -180,6 +181,8 @@ impl<T: Table> Store for RuleStore<T> {
         Power approve(id: &TaskId) -> ();
         Power reject(id: &TaskId, reason: &str, limit: RetryLimit) -> Status;
         Power hold(id: &TaskId) -> ();
+        Power tell(id: &TaskId, text: &str) -> u32;
+        Process give(id: &TaskId, attempt: &AttemptId, messages: &[u32]) -> ();
         Process note(id: &TaskId, text: &str) -> ();
         Power ask(question: QuestionId, id: &TaskId, text: &str) -> ();
         Power answer(question: &QuestionId, text: &str) -> ();

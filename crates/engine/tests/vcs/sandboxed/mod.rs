@@ -212,7 +212,7 @@ fn try_in(issued: SandboxMounts, sandbox: &GitSandbox, place: &Path, script: &st
         args: vec!["-ec".into(), script.into()],
         folder: place.to_owned(),
         env,
-        stdin: vec![],
+        stdin: vec![].into(),
     };
     let spec = sandbox.jail.wrap(spec, &binds);
     Command::new(&spec.program).args(&spec.args).env_clear().current_dir("/").output().unwrap()

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use ralph_core::agent::AgentEvent;
 
-use crate::agents::Decoder;
-use crate::agents::claude::decoder::ClaudeDecoder;
+use crate::agents::Driver;
+use crate::agents::claude::driver::ClaudeDriver;
 use crate::agents::claude::message::Brought;
 use crate::process::LineEffect;
 
@@ -55,14 +55,19 @@ type Reading = (LineEffect, Vec<AgentEvent>, String);
 
 fn read(
     line: &[u8],
-    by: impl FnOnce(&mut ClaudeDecoder, &mut Vec<AgentEvent>) -> LineEffect,
+    by: impl FnOnce(&mut ClaudeDriver, &mut Vec<AgentEvent>) -> LineEffect,
 ) -> Reading {
-    let (mut decoder, mut events) = (ClaudeDecoder::default(), Vec::new());
+    let (mut driver, mut events) = (ClaudeDriver::default(), Vec::new());
     // To tell a line of a running session from one after its end.
-    decoder.line(br#"{"type":"result","subtype":"success","result":"x"}"#, false, &mut vec![]);
-    let heard = by(&mut decoder, &mut events);
+    driver.line(
+        br#"{"type":"result","subtype":"success","result":"x"}"#,
+        false,
+        &mut vec![],
+        &mut vec![],
+    );
+    let heard = by(&mut driver, &mut events);
     assert!(!line.is_empty());
-    (heard, events, format!("{decoder:?}"))
+    (heard, events, format!("{driver:?}"))
 }
 
 #[track_caller]
@@ -72,8 +77,8 @@ fn agree(line: &[u8]) {
     if line.is_empty() || line.starts_with(br#"{"type":"stream_event""#) {
         return;
     }
-    let quickly = read(line, |decoder, events| decoder.line(line, false, events));
-    let leniently = read(line, |decoder, events| decoder.leniently(line, false, events));
+    let quickly = read(line, |driver, events| driver.line(line, false, events, &mut vec![]));
+    let leniently = read(line, |driver, events| driver.leniently(line, false, events));
     assert_eq!(quickly, leniently, "{}", String::from_utf8_lossy(line));
 }
 
@@ -158,11 +163,11 @@ fn nearly_all_recorded_messages_are_read_in_one_pass() {
 #[test]
 fn who_is_not_heard_ends_the_same() {
     for line in recorded() {
-        let heard = read(b"x", |decoder, events| decoder.line(&line, false, events));
-        let unheard = read(b"x", |decoder, events| {
-            decoder.set_display_active(false);
-            let heard = decoder.line(&line, false, events);
-            decoder.set_display_active(true);
+        let heard = read(b"x", |driver, events| driver.line(&line, false, events, &mut vec![]));
+        let unheard = read(b"x", |driver, events| {
+            driver.set_display_active(false);
+            let heard = driver.line(&line, false, events, &mut vec![]);
+            driver.set_display_active(true);
             heard
         });
         assert_eq!((heard.0, heard.2), (unheard.0, unheard.2));

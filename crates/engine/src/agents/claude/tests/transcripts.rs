@@ -113,11 +113,11 @@ const ROWS: &[Row] = &[
 
 fn play(file: &str, end: &ProcessEnd) -> (Vec<AgentEvent>, SessionEnd) {
     let bytes = std::fs::read(folder().join(format!("{file}.ndjson"))).unwrap();
-    let (mut decoder, mut events) = ((find("claude").unwrap().decoder)(), Vec::new());
+    let (mut driver, mut events) = ((find("claude").unwrap().driver)(None), Vec::new());
     for line in bytes.split(|byte| *byte == b'\n') {
-        decoder.line(line, false, &mut events);
+        driver.line(line, false, &mut events, &mut vec![]);
     }
-    (events, decoder.end(end, ""))
+    (events, driver.end(end, ""))
 }
 
 #[test]

@@ -8,7 +8,8 @@ use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Usage};
 use super::ends::{ApiError, Limits, Outcome, class};
 use super::message::{Brought, By, Message, Part};
 use super::stream_line::{StreamLine, get, text, totals};
-use crate::agents::Decoder;
+use super::user_line::{self, Said};
+use crate::agents::Driver;
 use crate::agents::text::one_line;
 use crate::agents::unfinished::unfinished;
 use crate::process::{LineEffect, Tail};
@@ -30,7 +31,7 @@ const LOGIN_RETRIES: u32 = 2;
 const NO_MODEL: &str = "<synthetic>";
 
 #[derive(Debug, Default)]
-pub(super) struct ClaudeDecoder {
+pub(super) struct ClaudeDriver {
     /// The text of messages is not needed.
     unheard: bool,
     events: u64,
@@ -51,14 +52,21 @@ pub(super) struct ClaudeDecoder {
     outcome: Option<Outcome>,
     /// The outcome of the session although it keeps trying.
     over: Option<Outcome>,
+    said: Said,
     /// Usage from results: tokens and price of the whole session.
     reported: Usage,
     /// Usage from messages since the last result.
     since: Usage,
 }
 
-impl Decoder for ClaudeDecoder {
-    fn line(&mut self, line: &[u8], cut: bool, events: &mut Vec<AgentEvent>) -> LineEffect {
+impl Driver for ClaudeDriver {
+    fn line(
+        &mut self,
+        line: &[u8],
+        cut: bool,
+        events: &mut Vec<AgentEvent>,
+        _replies: &mut Vec<u8>,
+    ) -> LineEffect {
         let line = line.trim_ascii();
         if line.is_empty() {
             return LineEffect::Going;
@@ -82,6 +90,14 @@ impl Decoder for ClaudeDecoder {
         self.leniently(line, cut, events)
     }
 
+    fn say(&mut self, text: &str) -> Option<Vec<u8>> {
+        Some(self.said.say(text))
+    }
+
+    fn interrupt(&mut self) -> Option<Vec<u8>> {
+        Some(user_line::interrupt())
+    }
+
     fn set_display_active(&mut self, is_active: bool) {
         self.unheard = !is_active;
     }
@@ -101,7 +117,7 @@ impl Decoder for ClaudeDecoder {
     }
 }
 
-impl ClaudeDecoder {
+impl ClaudeDriver {
     pub(super) fn leniently(
         &mut self,
         line: &[u8],
@@ -113,6 +129,10 @@ impl ClaudeDecoder {
         match parsed {
             Some(parsed) => {
                 self.events += 1;
+                if get(parsed.is_replay) == Some(true) {
+                    let arrived = self.said.repeated(&text);
+                    events.extend(arrived.map(|text| AgentEvent::UserMessage { text }));
+                }
                 self.event(&parsed, events)
             }
             None => {
