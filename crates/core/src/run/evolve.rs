@@ -169,9 +169,11 @@ impl RunState {
                 }
             }
             Control::Tell { task, message } => {
-                for slot in self.slots.iter_mut().filter(|slot| slot.holds(task)) {
+                let number = message.number;
+                let new = |slot: &&mut Slot| slot.holds(task) && !slot.knows_message(number);
+                for slot in self.slots.iter_mut().filter(new) {
                     if let Some(iteration) = slot.iteration_mut() {
-                        iteration.unread.push(message.number);
+                        iteration.unread.push(number);
                     }
                 }
             }

@@ -81,6 +81,8 @@ pub struct Iteration {
     pub returned: bool,
     /// Messages of the user about its task that its session did not get so far, by their numbers.
     pub unread: Vec<u32>,
+    /// Those that its session got.
+    pub got: Vec<u32>,
     /// How often others moved the branch while the gates judged its work.
     pub overtaken: u32,
     /// How long the gates took the last time, in milliseconds.
@@ -273,6 +275,13 @@ impl Slot {
     /// The claim is not lost, and the user has not skipped the task.
     pub(super) fn is_wanted(&self) -> bool {
         self.iteration().is_some_and(|iteration| !iteration.lost && !iteration.skip)
+    }
+
+    /// Whether the loop has heard of this message about its task.
+    pub fn knows_message(&self, number: u32) -> bool {
+        self.iteration().is_some_and(|iteration| {
+            iteration.unread.contains(&number) || iteration.got.contains(&number)
+        })
     }
 
     /// Whether the user told it something about its task that its session did not get.

@@ -321,6 +321,7 @@ impl RunState {
                 for slot in self.slots.iter_mut().filter(|slot| slot.holds(task)) {
                     if let Some(iteration) = slot.iteration_mut() {
                         iteration.unread.retain(|number| *number != message.number);
+                        iteration.got.push(message.number);
                     }
                 }
             }

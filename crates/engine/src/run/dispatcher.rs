@@ -336,6 +336,11 @@ impl Dispatcher {
         self.state.slot(slot).is_some_and(|slot| slot.wait.is_some())
     }
 
+    /// Whether the loop has heard of this message about the task of a slot.
+    pub(super) fn knows_message(&self, slot: SlotId, number: u32) -> bool {
+        self.state.slot(slot).is_some_and(|slot| slot.knows_message(number))
+    }
+
     /// What all sessions used so far.
     pub(super) fn spent(&self) -> Usage {
         self.state.usage

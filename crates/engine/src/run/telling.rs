@@ -8,8 +8,8 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use ralph_core::TaskId;
 use ralph_core::attempt::prompt::live;
-use ralph_core::records::{LogKind, UserMessage};
-use ralph_core::run::{Control, Effect, Input, SlotId, TaskBrief, unread};
+use ralph_core::records::{LogKind, Message, UserMessage};
+use ralph_core::run::{Control, Effect, Input, SlotId, TaskBrief, messages, unread};
 use tokio::sync::{oneshot, watch};
 
 use super::ports::{Failed, Ports};
@@ -25,7 +25,7 @@ pub(super) type Got = Vec<(TaskId, Vec<u32>)>;
 /// Says whether a running session takes a message; dropped, it says no.
 type Reply = oneshot::Sender<bool>;
 
-/// The way to the session of a slot, and what it was told.
+/// The way to the session of a slot, and the messages that it got.
 #[derive(Default)]
 pub(super) struct Messages {
     line: Line,
@@ -217,6 +217,35 @@ impl Ports {
             for (_, numbers) in slot.got.iter().filter(|(of, _)| *of == task.id) {
                 let by = slot.actor(task.generation);
                 self.store().give(&task.id, &task.attempt, numbers, &by, self.now())?;
+            }
+        }
+        match &slot.task {
+            Some(task) => self.hear_of_others(slot.id, &task.id),
+            None => Ok(()),
+        }
+    }
+
+    /// Tells the loop of messages that only the task database has: the command that wrote them was killed, or could not
+    /// reach the run. They must have a session before the task ends.
+    fn hear_of_others(&self, slot: SlotId, task: &TaskId) -> Result<(), Failed> {
+        let waiting = {
+            let mut store = self.store();
+            let log = store.log(task)?;
+            let attempts = match log.iter().any(|entry| entry.kind == LogKind::Told) {
+                true => store.attempts(task)?,
+                false => return Ok(()),
+            };
+            let last = attempts.last().map(|attempt| attempt.id.clone());
+            let got =
+                |message: &Message| last.as_ref().is_some_and(|id| message.given.contains(id));
+            let all = messages(&log, &attempts).into_iter();
+            all.filter(|message| !message.delivered && !got(message)).collect::<Vec<_>>()
+        };
+        for Message { message, .. } in waiting {
+            let known = self.dispatcher().knows_message(slot, message.number);
+            if !known {
+                // The session is over: whatever the loop wants to be said, nobody is there to hear it.
+                self.step(&Input::Control(Control::Tell { task: task.clone(), message }));
             }
         }
         Ok(())

@@ -456,6 +456,7 @@ pages! {
     several_branches: "docs/several-branches.md",
     sharing: "docs/sharing.md",
     start: "docs/start.md",
+    steering: "docs/steering.md",
     store: "docs/store.md",
     tasks: "docs/tasks.md",
     trust: "docs/trust.md",

@@ -255,6 +255,8 @@ pause, resume --json | cli/tests/it/effects/tasks.rs::a_paused_run_is_resumed_an
 cancel --after | cli/tests/it/looping/stopping.rs::cancel_after_task_retries_the_current_task_and_starts_no_other
 cancel --now | cli/tests/it/looping/stopping.rs::s2_28_cancel_ends_the_run_keeps_the_work_and_it_can_be_taken_up_again
 cancel --json | cli/tests/it/socket.rs::controls_go_to_the_run_that_the_state_file_names
+tell --json | cli/tests/it/looping/telling.rs::a_session_that_takes_no_messages_is_followed_by_one_that_has_it
+takeover --json | cli/tests/it/looping/telling.rs::takeover_stops_the_session_pauses_the_run_and_prints_the_way_in
 skip, retry --json | cli/tests/it/effects/tasks.rs::controls_print_json
 config show --json | cli/tests/it/config.rs::show_names_every_value_and_its_origin
 config get --show-origin | cli/tests/it/config.rs::settings_are_read_written_and_removed_one_by_one

@@ -10,7 +10,7 @@ use super::*;
 
 /// The prompt about the task in this iteration of the newest run.
 fn prompt(env: &TestEnv, iteration: u32) -> String {
-    run_file(env, &format!("iteration-{iteration:03}.prompt.md"))
+    run_file(env, &format!("iteration-{iteration:03}.task.md"))
 }
 
 fn log(env: &TestEnv, task: &str) -> String {
@@ -141,8 +141,8 @@ fn takeover_stops_the_session_pauses_the_run_and_prints_the_way_in() {
     assert!(ended.status.success(), "{ended:?}");
     let words = std::fs::read_to_string(here.join("argv.8")).unwrap();
     let words: Vec<&str> = words.split('\0').collect();
-    assert_eq!(words[0], "--append-system-prompt");
-    assert!(words[2].contains("Assigned task"), "{words:?}");
+    assert_eq!((words[0], words[2]), ("--model", "--append-system-prompt"));
+    assert!(words[4].contains("Assigned task"), "{words:?}");
     std::fs::remove_file(env.repo().join("8.txt")).unwrap();
     env.ralph(&["retry", "a"]).success();
     env.ralph(&["resume"]).success();

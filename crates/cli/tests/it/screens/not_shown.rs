@@ -131,7 +131,6 @@ pub(super) const NOT_SHOWN: &[(&str, &str)] = &[
     ("the run has just ended", "the run ends between two looks at it"),
     ("see it: ralph logs", "the run ends between two looks at it"),
     ("the session has not ended yet", "a run that takes minutes to end a session"),
-    ("see what it does: ralph status", "a run that takes minutes to end a session"),
     ("the answer is missing", "needs a terminal"),
     ("add it: ralph answer {id} \"TEXT\"", "needs a terminal"),
     (

@@ -92,6 +92,16 @@ fn a_session_that_got_the_message_is_judged_as_ever() {
 }
 
 #[test]
+fn a_message_that_the_session_got_already_is_no_new_one() {
+    let mut world = running();
+    world.send(&given(1));
+    tell(&mut world, "t-0", 1);
+    said(&mut world);
+    world.go_on(&mut [done()].iter());
+    assert_eq!((world.settlements[0].class, world.statuses()), (Class::Done, vec!["done"]));
+}
+
+#[test]
 fn a_message_changes_nothing_for_a_task_that_is_returned_anyway() {
     let mut world = running();
     tell(&mut world, "t-0", 1);
