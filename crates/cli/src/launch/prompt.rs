@@ -186,9 +186,17 @@ pub(super) fn missing_skill(
     environment: &Environment,
 ) -> Option<Notice> {
     const SKILL: &str = "skills/ralph-build/SKILL.md";
-    let of_user = agent.folder(&environment.all, environment.home.as_deref());
-    let places = [Some(project.worktree.join(".claude")), of_user];
-    let there = places.into_iter().flatten().any(|place| place.join(SKILL).is_file());
+    let of_user = agent.folders(&environment.all, environment.home.as_deref());
+    let mut places = of_user.map(|(folder, _)| folder).chain([project.worktree.join(".claude")]);
+    let there = places.any(|place| place.join(SKILL).is_file());
+    if !matches!(agent.name, "claude" | "script") {
+        let text = format!(
+            "the prompt of each session calls the skill ralph-build as Claude Code does, and {} may not know \
+             it; choose another preset: --preset dag",
+            agent.name
+        );
+        return Some(Notice::Other { text });
+    }
     (agent.name == "claude" && !there).then(|| Notice::Other {
         text: "the agent lacks the skill ralph-build, which the prompt of each session calls; \
                install it: ralph init"

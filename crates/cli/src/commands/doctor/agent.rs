@@ -16,18 +16,6 @@ use crate::launch::{Lacking, agent_program, of_repository_hint};
 /// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The agents that the settings name, each once.
-pub(super) fn used(config: &Config) -> Vec<&str> {
-    let roles = [key::AGENT_NAME, key::AGENT_BUILD, key::AGENT_PLAN, key::AGENT_VERIFY];
-    let mut names: Vec<&str> = Vec::new();
-    for name in roles.map(|role| config.get(role)) {
-        if !name.is_empty() && !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
-}
-
 /// All checks of one agent. `None` if the user interrupted them.
 pub(super) fn inspect(
     name: &str,
@@ -116,9 +104,9 @@ fn login(profile: &Profile, environment: &Environment) -> Check {
     let set = |variable: &&&str| environment.logins.contains(*variable);
     let named = profile.login.variables.iter().filter(set);
     let mut found: Vec<String> = named.map(|variable| format!("{variable} is set")).collect();
-    let folder = profile.folder(&environment.all, environment.home.as_deref());
-    let files = profile.state.logins.iter().zip(std::iter::repeat(folder));
-    let files = files.filter_map(|(name, folder)| Some(folder?.join(name)));
+    let folders = profile.folders(&environment.all, environment.home.as_deref());
+    let files =
+        folders.flat_map(|(folder, state)| state.logins.iter().map(move |name| folder.join(name)));
     let there = files.filter(|path| path.is_file());
     found.extend(there.map(|path| format!("{} exists", path.display())));
     if let Some(((file, word), home)) = profile.login.account.zip(environment.home.as_ref()) {

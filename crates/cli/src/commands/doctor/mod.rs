@@ -18,6 +18,7 @@ use self::check::{Check, State};
 use super::init::{Did, Mode, Proposal, check_ours, install};
 use crate::config::Config;
 use crate::error::{CliError, Done};
+use crate::launch::used_agents;
 use crate::wiring::Context;
 
 /// Check your setup and show how to fix problems
@@ -146,7 +147,7 @@ impl Report<'_, '_> {
 
     fn agents(&mut self, config: &Config) -> Done {
         let folder = self.context.folder();
-        for name in agent::used(config) {
+        for name in used_agents(config) {
             let looked = agent::inspect(name, config, self.context.environment, &folder);
             self.add_all(looked.ok_or_else(interrupted)?)?;
         }

@@ -28,7 +28,9 @@ pub(super) fn needs_user_action(view: View<'_>) -> Option<StopReason> {
     };
     let class = view.state.last_class.filter(|class| class.needs_user_action() || stuck(class))?;
     let mut why = why(view.state, class);
-    if let Some(remedy) = class.remedy() {
+    let login = Some(view.state.policy.login.as_str());
+    let login = login.filter(|login| class == Class::Auth && !login.is_empty());
+    if let Some(remedy) = login.or(class.remedy()) {
         why = format!("{}; {remedy}", why.trim_end_matches('.'));
     }
     Some(StopReason::AgentFailed { why, class: Some(class) })

@@ -331,6 +331,7 @@ impl Ports {
             prompt,
             model: job.model.clone(),
             permissions: self.permissions(),
+            sandboxed: self.setup.sandbox.holds(),
             cassette: self.setup.agent.program.cassette.clone(),
             session: None,
             verifies: false,
