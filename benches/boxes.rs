@@ -164,7 +164,7 @@ fn made(level: Level, masked: bool, project: &Project, home: &Path) -> Sandbox {
         sockets: vec![],
         limits: Limits { processes: 4096, ..Limits::default() },
         network: Network::of_machine(),
-        agents: vec![claude::PROFILE.state],
+        agents: claude::PROFILE.state.to_vec(),
     };
     sandbox_config.caches.prepare(Some(home), &[]).unwrap();
     choose(Wanted::Exactly(level), sandbox_config).expect("the level works here").sandbox

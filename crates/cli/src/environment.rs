@@ -34,7 +34,7 @@ pub(crate) struct Environment {
 }
 
 /// Variables that hold credentials of models and of none of the agents alone.
-const OTHER_LOGINS: [&str; 1] = ["OPENROUTER_API_KEY"];
+const OTHER_LOGINS: [&str; 2] = ["OPENROUTER_API_KEY", "OPENAI_API_KEY"];
 
 /// Variables that hold agents' credentials.
 pub(crate) fn logins() -> impl Iterator<Item = &'static str> {

@@ -208,6 +208,15 @@ impl AgentEnv {
         Some(Self { env, server, kind, command })
     }
 
+    /// Adds another agent, with the same model behind it. `None`, with a printed warning, where it cannot be
+    /// installed.
+    pub fn with(mut self, kind: AgentKind) -> Option<Self> {
+        let executable = kind.executable()?;
+        kind.link(&executable, &self.env.folder().join("bin").join(kind.name()));
+        kind.configure(&mut self.env, &self.server.url());
+        Some(self)
+    }
+
     /// The model.
     pub fn server(&self) -> &ModelServer {
         &self.server

@@ -234,15 +234,18 @@ fn version_notice(profile: &Profile, executable: &Path, context: &Context<'_>) -
     vec![Notice::Other { text }]
 }
 
-/// The environment of a session: what agents and tools need, what the settings name, and nothing else.
+/// The environment of a session: what its agents and tools need, what the settings name, and nothing else. The logins
+/// of agents that the run does not use stay out.
 pub(super) fn environment(environment: &Environment, config: &Config) -> Vec<(OsString, OsString)> {
     let also = config.get(key::AGENT_ENV);
     let has = |name: &str| environment.all.iter().any(|(known, _)| known == OsStr::new(name));
     let bedrock = has("CLAUDE_CODE_USE_BEDROCK");
     let vertex = has("CLAUDE_CODE_USE_VERTEX");
-    let of_agent = |name: &str| AGENTS.iter().any(|agent| agent.owns(name));
+    let used: Vec<&Profile> =
+        named_agents(config).into_iter().filter_map(ralph_engine::agents::find).collect();
+    let of_agent = |name: &str| used.iter().any(|agent| agent.owns(name));
     let secret = |name: &str| SECRETS.iter().any(|word| name.to_ascii_uppercase().contains(word));
-    let shared = AGENTS.iter().flat_map(|agent| agent.shared_variables);
+    let shared = used.iter().flat_map(|agent| agent.shared_variables);
     let prefixes: Vec<&str> = PREFIXES.iter().chain(shared).copied().collect();
     let by_prefix =
         |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix)) && !secret(name);

@@ -30,6 +30,7 @@ pub(super) fn text(
         Some(file) => in_file(plan, file, store)?,
         None => in_store(plan, store)?,
     };
+    let sandboxed = sandbox::foreseen(&plan.config) != Level::None;
     let spec = SessionSpec {
         executable: plan.agent.program.executable.clone(),
         extra_args: plan.agent.program.extra_args.clone(),
@@ -40,8 +41,9 @@ pub(super) fn text(
         permissions: Permissions::of_session(
             &plan.agent.tools,
             plan.agent.program.agent.tools.usual,
-            sandbox::foreseen(&plan.config) != Level::None,
+            sandboxed,
         ),
+        sandboxed,
         cassette: plan.agent.program.cassette.clone(),
         session: None,
         verifies: false,

@@ -74,6 +74,7 @@ pub(super) fn policy(
         strategy: strategy(config, preset)?,
         tiers: tiers(config, agent.agent),
         fallback: fallback.iter().map(|program| stands_in(config, program)).collect(),
+        login: login(agent.agent, verifier.map(|verifier| verifier.agent)),
         integrates,
         port_retries: PORT_RETRIES,
         graph: preset.graph,
@@ -230,6 +231,19 @@ fn strategy(config: &Config, preset: &Preset) -> Result<Strategy> {
         CliError::run_failed(error.to_string())
             .hint("name one: --model opus, or --model-strategy cost-optimized")
     })
+}
+
+/// How the user logs in to the agents of a run.
+fn login(agent: &Profile, verifier: Option<&Profile>) -> String {
+    let how = agent.login.how.to_owned();
+    match verifier.filter(|verifier| verifier.name != agent.name && !verifier.login.how.is_empty())
+    {
+        None => how,
+        Some(verifier) if how.is_empty() => verifier.login.how.to_owned(),
+        Some(verifier) => {
+            format!("{how}; for the verifier {}: {}", verifier.name, verifier.login.how)
+        }
+    }
 }
 
 fn tiers(config: &Config, agent: &Profile) -> TierNames {

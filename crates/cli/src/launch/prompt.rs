@@ -200,12 +200,12 @@ pub(super) fn missing_skill(
     agent: &Profile,
     environment: &Environment,
 ) -> Option<Notice> {
-    let of_user = agent.folder(&environment.all, environment.home.as_deref());
-    let places = [Some(project.worktree.join(".claude")), of_user];
-    let there = places.into_iter().flatten().any(|place| place.join(SKILL).is_file());
-    (agent.conventions.calls_skills && agent.folder(&environment.all, None).is_some() && !there)
-        .then(|| Notice::Other {
-            text: "the agent lacks the skill ralph-build, which the prompt of each session calls; \
+    let of_user = agent.folders(&environment.all, environment.home.as_deref());
+    let own = agent.conventions.skills.trim_end_matches("/skills");
+    let mut places = of_user.map(|(folder, _)| folder).chain([project.worktree.join(own)]);
+    let there = places.any(|place| place.join(SKILL).is_file());
+    (agent.conventions.calls_skills && !own.is_empty() && !there).then(|| Notice::Other {
+        text: "the agent lacks the skill ralph-build, which the prompt of each session calls; \
                install it: ralph init"
                 .to_owned(),
         })

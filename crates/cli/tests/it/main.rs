@@ -34,6 +34,7 @@ mod pages;
 mod parallel;
 mod plans;
 mod publishing;
+mod real_agents;
 mod recovering;
 mod reference;
 mod regressions_page;

@@ -189,6 +189,9 @@ pub struct Policy {
     /// What a complete run does with its branch; `None` is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub publish: Option<Publish>,
+    /// How the user logs in to the agent, as part of a sentence; empty where ralph does not know.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub login: String,
 }
 
 /// The most changed lines that need no approval, unless a setting says otherwise.
@@ -242,6 +245,7 @@ impl Default for Policy {
             approve_lines: APPROVE_LINES,
             strict_exit: false,
             publish: None,
+            login: String::new(),
         }
     }
 }

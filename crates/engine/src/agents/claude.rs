@@ -67,7 +67,7 @@ pub const PROFILE: Profile = Profile {
     },
     variables: &["ANTHROPIC_", "CLAUDE_"],
     shared_variables: &["DISABLE_", "API_TIMEOUT", "MAX_THINKING", "BASH_"],
-    state: AgentState {
+    state: &[AgentState {
         folder: ".claude",
         variable: "CLAUDE_CONFIG_DIR",
         settings: &[
@@ -83,18 +83,21 @@ pub const PROFILE: Profile = Profile {
             "output-styles",
             "rules",
         ],
+        judging: &[],
         logins: &[".credentials.json"],
         beside: ".claude.json",
+        names_parent: false,
         endpoint: (
             "ANTHROPIC_BASE_URL",
             &["api.anthropic.com", "console.anthropic.com", "platform.claude.com"],
         ),
-    },
+    }],
     tools: Tools {
         usual: &["Bash", "Edit", "Write", "Read", "Glob", "Grep"],
         judging: &["Bash", "Read", "Glob", "Grep"],
     },
     tiers: Tiers { small: "haiku", medium: "sonnet", large: "opus" },
+    steering: &[],
     conventions: Conventions {
         skills: ".claude/skills",
         calls_skills: true,

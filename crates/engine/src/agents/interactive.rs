@@ -52,6 +52,25 @@ impl ShellWord {
     }
 }
 
+impl Interactive {
+    /// The words of an agent that takes one opening text, behind `before`: its program, its model, and the request to
+    /// read what the session was asked to do.
+    pub(super) fn asking(&self, before: &[&str]) -> Vec<ShellWord> {
+        let mut words = vec![ShellWord::plain(&self.program)];
+        if let Some(model) = &self.model {
+            words.extend([ShellWord::plain("--model"), ShellWord::plain(model)]);
+        }
+        let files = self.system.iter().chain(&self.task).map(|file| file.display().to_string());
+        let files: Vec<String> = files.collect();
+        if !files.is_empty() {
+            words.extend(before.iter().map(|word| ShellWord::plain(*word)));
+            let files = files.join(", then ");
+            words.push(ShellWord::plain(format!("Read {files}, and do what they say.")));
+        }
+        words
+    }
+}
+
 /// The command for a shell that opens the agent in this folder.
 pub fn shell_command(folder: &Path, words: &[ShellWord]) -> String {
     let words: Vec<String> = words.iter().map(ShellWord::quoted).collect();

@@ -5,6 +5,9 @@
 //! | agent | what it is |
 //! |---|---|
 //! | [`claude`] | Claude Code, by its stream of JSON events |
+//! | [`codex`] | Codex of OpenAI, by the events of `codex exec` |
+//! | [`gemini`] | Gemini CLI of Google, by its stream of JSON events |
+//! | [`opencode`] | opencode, with any provider, by the events of `opencode run` |
 //! | [`script`] | the built-in agent that plays a cassette: demos and tests |
 //!
 //! A new agent is a file with a `Profile` and a `Driver`, and a row in [`AGENTS`].
@@ -17,8 +20,13 @@ use ralph_core::agent::{AgentEvent, ProcessEnd, SessionEnd};
 use crate::process::LineEffect;
 
 pub mod claude;
+pub mod codex;
+pub mod gemini;
 mod interactive;
+mod lines;
+pub mod opencode;
 mod profile;
+mod provider_error;
 pub mod script;
 mod text;
 mod unfinished;
@@ -27,7 +35,8 @@ pub use interactive::{Interactive, ShellWord, shell_command};
 pub use profile::{Conventions, HookFile, Login, Profile, Tiers, Tools};
 
 /// Every built-in agent, in the order in which users see them.
-pub const AGENTS: &[&Profile] = &[&claude::PROFILE, &script::PROFILE];
+pub const AGENTS: &[&Profile] =
+    &[&claude::PROFILE, &codex::PROFILE, &gemini::PROFILE, &opencode::PROFILE, &script::PROFILE];
 
 pub fn find(name: &str) -> Option<&'static Profile> {
     AGENTS.iter().copied().find(|agent| agent.name == name)
@@ -87,6 +96,16 @@ pub enum PromptBy {
     Argument(String),
 }
 
+impl PromptBy {
+    /// Rules and task as one text, for an agent that takes no system prompt.
+    fn joined(system: &Written, task: &Written) -> String {
+        match system.text.trim().is_empty() {
+            true => task.text.clone(),
+            false => format!("{}\n\n{}", system.text, task.text),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Permissions {
     /// Everything: it runs in a sandbox.
@@ -120,6 +139,8 @@ pub struct SessionSpec {
     pub prompt: PromptBy,
     pub model: Option<String>,
     pub permissions: Permissions,
+    /// It runs in a sandbox.
+    pub sandboxed: bool,
     pub cassette: Option<PathBuf>,
     /// Which session of the cassette `script` plays, from 1; `None`: the next one.
     pub session: Option<u32>,

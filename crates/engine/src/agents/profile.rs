@@ -23,11 +23,14 @@ pub struct Profile {
     pub variables: &'static [&'static str],
     /// Prefixes of variables that it reads and that others may have, too. Sessions get these without secrets.
     pub shared_variables: &'static [&'static str],
-    /// Its files in the user's home, and the hosts that it needs.
-    pub state: AgentState,
+    /// Its files in the user's home, a folder each, and the hosts that it needs.
+    pub state: &'static [AgentState],
     pub tools: Tools,
     pub tiers: Tiers,
     pub conventions: Conventions,
+    /// Names of files and folders in a tree by which it steers the agent, and which nothing else keeps from it. The
+    /// checkout of a verifier lacks them.
+    pub steering: &'static [&'static str],
     pub command: fn(&SessionSpec) -> CommandSpec,
     /// The command line that opens it for a user; `None` for an agent that has no terminal.
     pub interactive: Option<fn(&Interactive) -> Vec<ShellWord>>,
@@ -103,13 +106,15 @@ impl Profile {
         self.oldest.is_some_and(|oldest| numbers(version) < numbers(oldest))
     }
 
-    /// The folder with its files, as the agent itself would find it.
-    pub fn folder(
+    /// The folders with its files, as the agent itself would find them.
+    pub fn folders<'a>(
         &self,
-        environment: &[(OsString, OsString)],
-        home: Option<&Path>,
-    ) -> Option<PathBuf> {
-        self.state.real_folder(environment, home)
+        environment: &'a [(OsString, OsString)],
+        home: Option<&'a Path>,
+    ) -> impl Iterator<Item = (PathBuf, &'static AgentState)> + 'a {
+        let found =
+            move |state: &'static AgentState| Some((state.real_folder(environment, home)?, state));
+        self.state.iter().filter_map(found)
     }
 
     /// Whether a variable is its own, or logs it in.

@@ -23,7 +23,6 @@ use super::text::one_line;
 use super::unfinished::unfinished;
 use super::{Conventions, Driver, Login, Profile, PromptBy, SessionSpec, Tiers, Tools};
 use crate::process::{CommandSpec, LineEffect};
-use crate::sandbox::AgentState;
 
 pub use cursor::path_of as cursor_of;
 
@@ -39,10 +38,11 @@ pub const PROFILE: Profile = Profile {
     login: Login { how: "", variables: &[], account: None },
     variables: &[],
     shared_variables: &[],
-    state: AgentState::NONE,
+    state: &[],
     tools: Tools { usual: &[], judging: &[] },
     // Recordings know no model; the names are those that the journals of demos and tests have.
     tiers: Tiers { small: "haiku", medium: "sonnet", large: "opus" },
+    steering: &[],
     // Recordings are of Claude Code.
     conventions: Conventions { calls_skills: true, ..Conventions::NONE },
     command,
@@ -60,7 +60,7 @@ fn command(spec: &SessionSpec) -> CommandSpec {
     }
     args.extend(spec.extra_args.iter().map(Into::into));
     let prompt = match &spec.prompt {
-        PromptBy::System { system, task } => format!("{}\n\n{}", system.text, task.text),
+        PromptBy::System { system, task } => PromptBy::joined(system, task),
         PromptBy::Stdin(text) | PromptBy::Argument(text) => text.clone(),
     };
     let env = spec.environment.clone();

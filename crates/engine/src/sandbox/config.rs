@@ -354,7 +354,8 @@ impl Sandbox {
             }
             ProgramKind::Verifier => {
                 let folder = config.caches.fresh()?;
-                wrapped.states = config.states(folder.path());
+                let states = config.states(folder.path()).into_iter();
+                wrapped.states = states.map(OwnState::of_verifier).collect();
                 wrapped._state = Some(folder);
             }
             ProgramKind::Judge | ProgramKind::Helper => {}

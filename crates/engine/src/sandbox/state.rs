@@ -7,6 +7,8 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::environment::folder;
 use crate::ports::Bind;
 use crate::project::{private_folder, write_privately, write_through};
@@ -20,8 +22,13 @@ pub struct AgentState {
     pub folder: &'static str,
     /// The variable that names another one.
     pub variable: &'static str,
+    /// The variable names the folder around it, as `XDG_DATA_HOME` does.
+    pub names_parent: bool,
     /// The user's settings: shown read-only.
     pub settings: &'static [&'static str],
+    /// Files that a verifier has instead of the user's, for an agent that takes from files only what keeps the judged
+    /// tree from it. JSON is laid over that of the user.
+    pub judging: &'static [(&'static str, &'static str)],
     /// Logins in that folder: copied in, and copied back when they are newer.
     pub logins: &'static [&'static str],
     /// A file beside the folder, which belongs into it where the variable is set.
@@ -35,7 +42,9 @@ impl AgentState {
     pub const NONE: Self = Self {
         folder: "",
         variable: "",
+        names_parent: false,
         settings: &[],
+        judging: &[],
         logins: &[],
         beside: "",
         endpoint: ("", &[]),
@@ -50,7 +59,17 @@ impl AgentState {
         if self.folder.is_empty() {
             return None;
         }
-        folder(environment, self.variable, home, self.folder)
+        if !self.names_parent {
+            return folder(environment, self.variable, home, self.folder);
+        }
+        let above = Path::new(self.folder).parent().unwrap_or(Path::new(""));
+        let above = folder(environment, self.variable, home, &above.to_string_lossy())?;
+        Some(above.join(self.name()))
+    }
+
+    /// The folder without those around it.
+    fn name(&self) -> &'static str {
+        self.folder.rsplit('/').next().unwrap_or(self.folder)
     }
 }
 
@@ -59,6 +78,8 @@ pub(super) struct OwnState {
     what: AgentState,
     real: PathBuf,
     own: PathBuf,
+    /// It is that of a verifier.
+    judges: bool,
 }
 
 impl OwnState {
@@ -70,8 +91,13 @@ impl OwnState {
         environment: &[(OsString, OsString)],
     ) -> Option<Self> {
         let real = what.real_folder(environment, home)?;
-        let own = caches.join("agents").join(what.folder.trim_start_matches('.'));
-        Some(Self { what, real, own })
+        let own = caches.join("agents").join(what.folder.trim_start_matches('.').replace('/', "-"));
+        let own = if what.names_parent { own.join(what.name()) } else { own };
+        Some(Self { what, real, own, judges: false })
+    }
+
+    pub(super) fn of_verifier(self) -> Self {
+        Self { judges: true, ..self }
     }
 
     /// Makes the folder, and copies into it what the agent needs to be logged in.
@@ -86,7 +112,17 @@ impl OwnState {
                 write_privately(&to, &text)?;
             }
         }
+        for (name, text) in self.judging() {
+            let (real, own) = (self.real.join(name), self.own.join(name));
+            private_folder(own.parent().unwrap_or(&self.own))?;
+            let of_user = read_plainly(&real).unwrap_or_default();
+            write_privately(&own, &laid_over(&of_user, text))?;
+        }
         Ok(())
+    }
+
+    fn judging(&self) -> &'static [(&'static str, &'static str)] {
+        if self.judges { self.what.judging } else { &[] }
     }
 
     pub(super) fn take_back(&self) -> io::Result<()> {
@@ -117,15 +153,38 @@ impl OwnState {
 
     pub(super) fn binds(&self) -> Vec<Bind> {
         let mut all = vec![Bind::writable(&self.own)];
-        let settings = self.what.settings.iter().map(|name| (self.real.join(name), name));
+        let replaced =
+            |name: &str| self.judging().iter().any(|(own, _)| Path::new(own).starts_with(name));
+        let settings = self.what.settings.iter().filter(|name| !replaced(name));
+        let settings = settings.map(|name| (self.real.join(name), name));
         let there = settings.filter(|(path, _)| path.exists());
         all.extend(there.map(|(path, name)| Bind::readable(path).at(self.own.join(name))));
         all
     }
 
     pub(super) fn environment(&self) -> (OsString, OsString) {
-        (self.what.variable.into(), self.own.clone().into_os_string())
+        let above = self.own.parent().filter(|_| self.what.names_parent);
+        (self.what.variable.into(), above.unwrap_or(&self.own).into())
     }
+}
+
+/// One JSON object over another: a field of both is that of the upper one, down to the last level. Any other text
+/// replaces the lower one.
+fn laid_over(lower: &str, upper: &str) -> String {
+    fn lay(lower: &mut Value, upper: Value) {
+        match (lower, upper) {
+            (Value::Object(lower), Value::Object(upper)) => {
+                for (name, value) in upper {
+                    lay(lower.entry(name).or_insert(Value::Null), value);
+                }
+            }
+            (lower, upper) => *lower = upper,
+        }
+    }
+    let Ok(upper) = serde_json::from_str::<Value>(upper) else { return upper.to_owned() };
+    let mut whole = serde_json::from_str(lower).unwrap_or(Value::Null);
+    lay(&mut whole, upper);
+    whole.to_string()
 }
 
 fn is_newer(one: &Path, other: &Path) -> bool {
@@ -146,7 +205,12 @@ mod tests {
     const WHAT: AgentState = AgentState {
         folder: ".agent",
         variable: "AGENT_HOME",
+        names_parent: false,
         settings: &["settings.json", "commands"],
+        judging: &[
+            ("settings.json", r#"{"hooks":{"on":false}}"#),
+            ("policies/own.toml", "x = 1\n"),
+        ],
         logins: &["login.json"],
         beside: ".agent.json",
         endpoint: ("", &[]),
@@ -184,6 +248,45 @@ mod tests {
         std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o000)).unwrap();
         state.copy_in().unwrap();
         assert_eq!(own.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_variable_may_name_the_folder_around() {
+        let home = Path::new("/home/user");
+        let below = AgentState { folder: ".local/share/agent", names_parent: true, ..WHAT };
+        let state = OwnState::new(below, Path::new("/cache"), Some(home), &[]).unwrap();
+        assert_eq!(state.real, home.join(".local/share/agent"));
+        assert_eq!(state.own, Path::new("/cache/agents/local-share-agent/agent"));
+        assert_eq!(state.environment().1, "/cache/agents/local-share-agent");
+        let set = [("AGENT_HOME".into(), "/elsewhere".into())];
+        assert_eq!(below.real_folder(&set, Some(home)), Some("/elsewhere/agent".into()));
+        let top = AgentState { folder: ".agent", names_parent: true, ..WHAT };
+        let state = OwnState::new(top, Path::new("/cache"), Some(home), &[]).unwrap();
+        assert_eq!(
+            (state.real.as_path(), state.environment().1),
+            (home.join(".agent").as_path(), "/cache/agents/agent".into())
+        );
+    }
+
+    #[test]
+    fn a_verifier_has_settings_of_its_own_over_those_of_the_user() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        let real = home.join(".agent");
+        std::fs::create_dir_all(real.join("commands")).unwrap();
+        std::fs::write(real.join("settings.json"), r#"{"a":1,"hooks":{"on":true,"b":2}}"#).unwrap();
+        let state = OwnState::new(WHAT, &home.join("cache"), Some(home), &[]).unwrap();
+        state.copy_in().unwrap();
+        let own = home.join("cache/agents/agent");
+        assert!(!own.join("settings.json").exists() && state.binds().len() == 3);
+        let state = state.of_verifier();
+        state.copy_in().unwrap();
+        let read = |name: &str| std::fs::read_to_string(own.join(name)).unwrap();
+        let settings: Value = serde_json::from_str(&read("settings.json")).unwrap();
+        assert_eq!(settings, serde_json::json!({"a": 1, "hooks": {"on": false, "b": 2}}));
+        assert_eq!(read("policies/own.toml"), "x = 1\n");
+        assert_eq!(state.binds().len(), 2, "not the user's settings");
+        assert_eq!(laid_over("// no JSON", r#"{"a":1}"#), r#"{"a":1}"#);
     }
 
     #[test]

@@ -104,9 +104,9 @@ fn login(profile: &Profile, environment: &Environment) -> Check {
     let set = |variable: &&&str| environment.logins.contains(*variable);
     let named = profile.login.variables.iter().filter(set);
     let mut found: Vec<String> = named.map(|variable| format!("{variable} is set")).collect();
-    let folder = profile.folder(&environment.all, environment.home.as_deref());
-    let files = profile.state.logins.iter().zip(std::iter::repeat(folder));
-    let files = files.filter_map(|(name, folder)| Some(folder?.join(name)));
+    let folders = profile.folders(&environment.all, environment.home.as_deref());
+    let files =
+        folders.flat_map(|(folder, state)| state.logins.iter().map(move |name| folder.join(name)));
     let there = files.filter(|path| path.is_file());
     found.extend(there.map(|path| format!("{} exists", path.display())));
     if let Some(((file, word), home)) = profile.login.account.zip(environment.home.as_ref()) {

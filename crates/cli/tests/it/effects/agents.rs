@@ -125,6 +125,80 @@ fn each_tier_is_the_model_that_its_setting_names() {
     }
 }
 
+/// The command that a run would start for another agent than the usual one.
+fn foreseen(env: &TestEnv, agent: &str, settings: &[&str], model: &str) -> String {
+    let mut arguments = vec!["build", "--dry-run", "--agent", agent, "--model", model];
+    settings.iter().for_each(|setting| arguments.extend(["--set", setting]));
+    let page = env.ralph(&arguments).success();
+    let line = page.lines().find(|line| line.starts_with("Agent command: "));
+    line.unwrap_or_else(|| panic!("no command:\n{page}")).to_owned()
+}
+
+#[test]
+fn codex_has_its_own_program_arguments_and_models() {
+    let mut env = project(&["a"]);
+    let here = stand_in(&mut env, WORKS);
+    std::fs::copy(here.join("bin/claude"), here.join("bin/other")).unwrap();
+    let path = format!("agent.codex.path={}", here.join("bin/other").display());
+    let command = foreseen(&env, "codex", &[&path, "agent.codex.args=[\"--own\"]"], "x");
+    assert!(command.contains("bin/other ") && command.ends_with(" --own"), "{command}");
+    for (setting, tier, name) in [
+        ("models.codex.opus=big-1", "opus", "big-1"),
+        ("models.codex.sonnet=mid-1", "sonnet", "mid-1"),
+        ("models.codex.haiku=tiny-1", "haiku", "tiny-1"),
+        ("models.codex.large=big-2", "large", "big-2"),
+        ("models.codex.medium=mid-2", "medium", "mid-2"),
+        ("models.codex.small=tiny-2", "small", "tiny-2"),
+        ("models.codex.opus=unused", "small", "gpt-6-luna"),
+    ] {
+        let command = foreseen(&env, "codex", &[&path, setting], tier);
+        assert!(command.contains(&format!(" --model {name} ")), "{setting}: {command}");
+    }
+}
+
+#[test]
+fn gemini_has_its_own_program_arguments_and_models() {
+    let mut env = project(&["a"]);
+    let here = stand_in(&mut env, WORKS);
+    std::fs::copy(here.join("bin/claude"), here.join("bin/other")).unwrap();
+    let path = format!("agent.gemini.path={}", here.join("bin/other").display());
+    let command = foreseen(&env, "gemini", &[&path, "agent.gemini.args=[\"--own\"]"], "x");
+    assert!(command.contains("bin/other ") && command.ends_with(" --own"), "{command}");
+    for (setting, tier, name) in [
+        ("models.gemini.opus=big-1", "opus", "big-1"),
+        ("models.gemini.sonnet=mid-1", "sonnet", "mid-1"),
+        ("models.gemini.haiku=tiny-1", "haiku", "tiny-1"),
+        ("models.gemini.large=big-2", "large", "big-2"),
+        ("models.gemini.medium=mid-2", "medium", "mid-2"),
+        ("models.gemini.small=tiny-2", "small", "tiny-2"),
+        ("models.gemini.opus=unused", "small", "gemini-3.1-flash-lite"),
+    ] {
+        let command = foreseen(&env, "gemini", &[&path, setting], tier);
+        assert!(command.contains(&format!(" --model {name} ")), "{setting}: {command}");
+    }
+}
+
+#[test]
+fn opencode_has_its_own_program_arguments_and_models() {
+    let mut env = project(&["a"]);
+    let here = stand_in(&mut env, WORKS);
+    std::fs::copy(here.join("bin/claude"), here.join("bin/other")).unwrap();
+    let path = format!("agent.opencode.path={}", here.join("bin/other").display());
+    let command = foreseen(&env, "opencode", &[&path, "agent.opencode.args=[\"--own\"]"], "x");
+    assert!(command.contains("bin/other ") && command.ends_with(" --own"), "{command}");
+    for (setting, tier, name) in [
+        ("models.opencode.opus=big-1", "opus", "big-1"),
+        ("models.opencode.sonnet=mid-1", "sonnet", "mid-1"),
+        ("models.opencode.haiku=tiny-1", "haiku", "tiny-1"),
+        ("models.opencode.large=big-2", "large", "big-2"),
+        ("models.opencode.medium=mid-2", "medium", "mid-2"),
+        ("models.opencode.small=tiny-2", "small", "tiny-2"),
+    ] {
+        let command = foreseen(&env, "opencode", &[&path, setting], tier);
+        assert!(command.contains(&format!(" --model {name} ")), "{setting}: {command}");
+    }
+}
+
 #[test]
 fn the_templates_are_those_that_the_settings_name() {
     let mut env = project(&["a"]);

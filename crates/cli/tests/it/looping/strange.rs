@@ -181,7 +181,12 @@ fn names_that_do_not_exist() {
     env.ralph(&["feature", "create", "login"]).success();
     cassette(&env, &[&works()]);
     refused(&env, &arguments(&["--preset", "dagg"]), 64, &["dagg", "dag", "pick"]);
-    refused(&env, &["build", "--agent", "clade"], 64, &["clade", "claude", "script"]);
+    refused(
+        &env,
+        &["build", "--agent", "clade"],
+        64,
+        &["clade", "claude", "codex", "gemini", "opencode", "script"],
+    );
     refused(&env, &arguments(&["--model-strategy", "cheap"]), 64, &["cheap", "cost-optimized"]);
     refused(&env, &arguments(&["--model-strategy", "fixed"]), 1, &["needs a model", "--model"]);
     refused(

@@ -32,7 +32,9 @@ pub(super) fn needs_user_action(view: View<'_>) -> Option<StopReason> {
         return None;
     }
     let mut why = why(view.state, class);
-    if let Some(remedy) = class.remedy() {
+    let login = Some(view.state.policy.login.as_str());
+    let login = login.filter(|login| class == Class::Auth && !login.is_empty());
+    if let Some(remedy) = login.or(class.remedy()) {
         why = format!("{}; {remedy}", why.trim_end_matches('.'));
     }
     Some(StopReason::AgentFailed { why, class: Some(class) })

@@ -20,6 +20,7 @@ fn spec(prompt: PromptBy) -> SessionSpec {
         prompt,
         model: None,
         permissions: Permissions::Boxed,
+        sandboxed: true,
         cassette: None,
         session: None,
         verifies: false,

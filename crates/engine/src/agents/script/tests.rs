@@ -241,6 +241,7 @@ fn the_command_is_ralph_itself_and_takes_any_prompt() {
         },
         model: Some("opus".into()),
         permissions: Permissions::Boxed,
+        sandboxed: true,
         cassette: Some("/tmp/a b.jsonl".into()),
         session: None,
         verifies: false,

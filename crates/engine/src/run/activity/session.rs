@@ -347,6 +347,7 @@ impl Ports {
             prompt,
             model: job.model.clone(),
             permissions: self.permissions(agent),
+            sandboxed: self.setup.sandbox.holds(),
             cassette: agent.cassette.clone(),
             session: None,
             verifies: false,

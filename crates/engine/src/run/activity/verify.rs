@@ -3,6 +3,7 @@
 //! It works on a temporary copy. Its requests through the socket are refused, so the worst that it can do to the
 //! plan is to say no.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use ralph_core::agent::{EndClass, ProcessEnd, SessionEnd, Verdict};
 use ralph_core::attempt::prompt::Work;
 use ralph_core::run::{GateReport, Input, Port, TaskBrief, VerifierReport};
 
-use crate::agents::{PromptBy, SessionSpec};
+use crate::agents::{Profile, PromptBy, SessionSpec};
 use crate::crash;
 use crate::ports::{Candidate, Checkout};
 use crate::run::activity::judge::{blocking, remove_checkout};
@@ -61,7 +62,9 @@ impl Ports {
                 leftovers: 0,
             },
             None => {
-                let prompt = blocking(|| self.verifier_prompt(slot, tasks, gates, &candidate))?;
+                let lacking = blocking(|| without_steering(verifier.agent, &checkout))?;
+                let prompt =
+                    blocking(|| self.verifier_prompt(slot, tasks, gates, &candidate, lacking))?;
                 self.verifier_session(slot, verifier, tasks, prompt, model, &checkout).await?
             }
         };
@@ -80,12 +83,14 @@ impl Ports {
         Ok(Input::Verified { slot: slot.id, report: Box::new(report) })
     }
 
+    /// `lacking`: what was taken out of the checkout, as a sentence.
     fn verifier_prompt(
         &self,
         slot: &mut SlotState,
         tasks: &[TaskBrief],
         gates: Vec<GateReport>,
         candidate: &Candidate,
+        lacking: Option<String>,
     ) -> Result<PromptBy, Failed> {
         let tree = &candidate.tree;
         let workspace = slot.workspace();
@@ -97,7 +102,7 @@ impl Ports {
             false => workspace.vcs.patch(&settled, tree, DIFF)?,
         };
         let reported = [self.protected_report(slot, &gates), self.weakened_report(slot, tree)];
-        let remarks = reported.into_iter().flatten().collect();
+        let remarks = reported.into_iter().flatten().chain(lacking).collect();
         let work = Work { tasks: vec![], files, diff, gates, remarks };
         let prompt = {
             let store = &mut *self.store();
@@ -140,6 +145,7 @@ impl Ports {
             environment: self.session_environment(&socket),
             prompt,
             model,
+            sandboxed: self.setup.sandbox.holds(),
             permissions: self.verifier_permissions(verifier.agent.tools.judging),
             cassette: verifier.cassette.clone(),
             session: None,
@@ -154,5 +160,69 @@ impl Ports {
         self.take(&Input::SessionStarted { slot: slot.id, log: log.display().to_string() });
         // A verifier judges by itself: nobody talks to it.
         Ok(self.play(slot, verifier.agent, (&spec, &sandboxed), &log, raw, (stop, None)).await)
+    }
+}
+
+/// Removes from a checkout what would steer the agent that judges it. Returns the names for its prompt.
+fn without_steering(agent: &Profile, checkout: &Checkout) -> Result<Option<String>, Failed> {
+    let names = agent.steering;
+    let removed = remove_named(checkout.folder(), names).map_err(|error| {
+        Failed::new(Port::Git, format!("the checkout to verify: {error}"), true)
+    })?;
+    let sentence = || {
+        format!(
+            "Your checkout lacks files that would give you instructions: {}. They are part of the work; the diff shows \
+             how it changed them.",
+            names.join(", ")
+        )
+    };
+    Ok((removed > 0).then(sentence))
+}
+
+/// Removes every entry with one of these names, at any depth. Follows no link.
+fn remove_named(folder: &Path, names: &[&str]) -> io::Result<usize> {
+    let mut removed = 0;
+    if names.is_empty() {
+        return Ok(removed);
+    }
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        let is_named = names.iter().any(|name| entry.file_name() == *name);
+        match (is_named, kind.is_dir()) {
+            (true, true) => std::fs::remove_dir_all(&path)?,
+            (true, false) => std::fs::remove_file(&path)?,
+            (false, true) if entry.file_name() != ".git" => removed += remove_named(&path, names)?,
+            (false, _) => {}
+        }
+        removed += usize::from(is_named);
+    }
+    Ok(removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_is_removed_at_any_depth_and_links_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, other) = (folder.path().join("tree"), folder.path().join("other"));
+        for place in [tree.join(".agent/x"), tree.join("a/b"), tree.join(".git"), other.clone()] {
+            std::fs::create_dir_all(place).unwrap();
+        }
+        let files = [
+            tree.join("AGENTS.md"),
+            tree.join("a/b/AGENTS.md"),
+            tree.join(".git/AGENTS.md"),
+            other.join("AGENTS.md"),
+        ];
+        files.iter().for_each(|file| std::fs::write(file, "x").unwrap());
+        std::os::unix::fs::symlink(&other, tree.join("link")).unwrap();
+        std::os::unix::fs::symlink(&other, tree.join("a/.agent")).unwrap();
+        assert_eq!(remove_named(&tree, &[]).unwrap(), 0);
+        assert_eq!(remove_named(&tree, &[".agent", "AGENTS.md"]).unwrap(), 4);
+        assert!(!tree.join(".agent").exists() && !files[0].exists() && !files[1].exists());
+        assert!(files[2].exists() && files[3].exists() && tree.join("link").is_symlink());
     }
 }
