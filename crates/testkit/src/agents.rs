@@ -126,10 +126,13 @@ impl AgentKind {
     fn link(self, executable: &Path, command: &Path) {
         if self == Self::Gemini {
             // Gemini CLI names no session in its requests. The header tells the processes apart.
+            // A sandbox shows what links on the `PATH` lead to.
+            let real = command.with_file_name("gemini-itself");
+            std::os::unix::fs::symlink(executable, &real).unwrap();
             let script = format!(
                 "#!/bin/sh\nGEMINI_CLI_CUSTOM_HEADERS=\"x-session-id: gemini-$$\"\n\
                  export GEMINI_CLI_CUSTOM_HEADERS\nexec '{}' \"$@\"\n",
-                executable.display()
+                real.display()
             );
             std::fs::write(command, script).unwrap();
             let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);

@@ -41,12 +41,12 @@ git add -A -f . && git commit --quiet -m 'Greet the world'; rm -f NOTES/ran"#;
 
 #[test]
 fn a_verifier_hears_nothing_of_the_tree_that_it_judges() {
-    let Some(mut env) = playing(CODEX, Script::new()) else { return };
-    env.with_verifier();
-    let notes = env.note("").display().to_string();
-    let steers = STEERS.replace("NOTES", notes.trim_end_matches('/'));
+    let steers = STEERS.replace("NOTES", "'\"$notes\"'");
+    let steers = format!("notes=$(cd ../notes && pwd)\n{steers}");
     let looks = [Turn::bash("cat hello.txt"), Turn::text("Good.\n<verify-pass/>")];
-    env.play(Script::new().session([Turn::bash(steers), Turn::text(DONE)]).session(looks));
+    let script = Script::new().session([Turn::bash(steers), Turn::text(DONE)]).session(looks);
+    let Some(mut env) = playing(CODEX, script) else { return };
+    env.with_verifier();
     let output = output_of(build(&env, &[]), 0);
     has(&output, "✓ verifier");
     let seen = env.sessions_seen();
