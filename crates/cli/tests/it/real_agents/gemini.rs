@@ -31,7 +31,7 @@ git add -A . && git add -f .gemini && git commit --quiet -m 'Greet the world'"#;
 #[test]
 fn a_verifier_hears_nothing_of_the_tree_that_it_judges_and_changes_no_file() {
     let steers = STEERS.replace("NOTES", "'\"$notes\"'");
-    let steers = format!("notes=$(cd ../notes && pwd)\n{steers}");
+    let steers = format!("cd ../notes; notes=$PWD; cd -\n{steers}");
     let looks = [
         Turn::tool("read_file", serde_json::json!({"file_path": "sub/file.txt"})),
         Turn::tool("write_file", serde_json::json!({"file_path": "stray.txt", "content": "x"})),
@@ -50,7 +50,7 @@ fn a_verifier_hears_nothing_of_the_tree_that_it_judges_and_changes_no_file() {
     has(&seen[1][2].body.to_string(), "not found");
     for request in &seen[1] {
         let text = request.body.to_string().replace("\\n", "\n");
-        let is_patch = |line: &&str| line.starts_with('+');
+        let is_patch = |line: &&str| line.trim_start().starts_with('+');
         let obeyed: Vec<&str> =
             text.lines().filter(|line| line.contains("OBEY") && !is_patch(line)).collect();
         assert!(obeyed.is_empty(), "{obeyed:#?}");
