@@ -122,12 +122,22 @@ impl AgentKind {
         }
     }
 
+    /// Puts the folder of a script on the `PATH`: a sandbox shows what is there.
+    fn show(self, env: &mut TestEnv, executable: &Path) {
+        if self == Self::Gemini {
+            let bin = env.folder().join("bin");
+            let bundle = executable.parent().unwrap();
+            let path = std::env::var("PATH").unwrap_or_default();
+            env.set("PATH", &format!("{}:{path}:{}", bin.display(), bundle.display()));
+        }
+    }
+
     /// Puts the agent into a folder for commands.
     fn link(self, executable: &Path, command: &Path) {
         if self == Self::Gemini {
             // Gemini CLI names no session in its requests. The header tells the processes apart.
             let script = format!(
-                "#!/bin/sh\nGEMINI_CLI_CUSTOM_HEADERS=\"x-session-id: gemini-$$\"\n\
+                "#!/bin/sh\nGEMINI_CLI_CUSTOM_HEADERS=\"x-session-id: gemini-$(cat /proc/sys/kernel/random/uuid)\"\n\
                  export GEMINI_CLI_CUSTOM_HEADERS\nexec '{}' \"$@\"\n",
                 executable.display()
             );
@@ -204,6 +214,7 @@ impl AgentEnv {
         let server = ModelServer::start(script);
         let command = settle(&mut env).join(kind.name());
         kind.link(&executable, &command);
+        kind.show(&mut env, &executable);
         kind.configure(&mut env, &server.url());
         Some(Self { env, server, kind, command })
     }
@@ -213,6 +224,7 @@ impl AgentEnv {
     pub fn with(mut self, kind: AgentKind) -> Option<Self> {
         let executable = kind.executable()?;
         kind.link(&executable, &self.env.folder().join("bin").join(kind.name()));
+        kind.show(&mut self.env, &executable);
         kind.configure(&mut self.env, &self.server.url());
         Some(self)
     }

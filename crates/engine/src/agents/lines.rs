@@ -18,7 +18,7 @@ pub(super) struct Lines {
     events: u64,
     /// Of these, such as this version does not know.
     unknown: u64,
-    /// Lines that were no events.
+    /// Lines that are not events.
     unreadable: u64,
     cut: u64,
 }

@@ -16,7 +16,7 @@ const SENTENCES: &[(&str, EndClass)] = &[
     ("Incomplete response returned, reason: content_filter", EndClass::Refusal),
     ("Incomplete response returned, reason: ", EndClass::MaxTurns),
     ("shared rollout token budget exhausted", EndClass::MaxTurns),
-    ("Codex ran out of room in the model", EndClass::TooLong),
+    ("Codex ran out of ", EndClass::TooLong),
     ("You’ve hit your usage limit", EndClass::UsageWindow),
     ("Quota exceeded.", EndClass::Billing),
     ("Your workspace is out of credits", EndClass::Billing),
