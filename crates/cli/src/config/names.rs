@@ -72,12 +72,12 @@ pub(super) fn env_name(key: &str) -> String {
 const WITHOUT_EFFECT: [(&str, &str); 4] = [
     ("loop.source", "the preset decides where tasks come from"),
     ("loop.prompt", "the preset decides how the agent gets its prompt"),
-    ("agent.fallback", ONE_AGENT),
+    ("agent.fallback", "a run uses one agent for each role"),
     ("serve", "this version has no web page"),
 ];
 /// The agents of such versions, which have a section in `agent` and one in `models`.
-const OTHER_AGENTS: [&str; 5] = ["codex", "gemini", "opencode", "acp", "command"];
-const ONE_AGENT: &str = "this version supports claude only";
+const OTHER_AGENTS: [&str; 4] = ["codex", "gemini", "opencode", "command"];
+const NO_SUCH_AGENT: &str = "this version does not have this agent";
 
 /// A warning for a name that only another version knows, which is not an error in a file.
 pub(super) fn without_effect(key: &str) -> Option<String> {
@@ -87,7 +87,7 @@ pub(super) fn without_effect(key: &str) -> Option<String> {
     let is_agent =
         |agent: &str| ["agent", "models"].iter().any(|at| is_meant(&format!("{at}.{agent}")));
     let known = WITHOUT_EFFECT.iter().find(|(name, _)| is_meant(name)).map(|(_, why)| *why);
-    let why = known.or(OTHER_AGENTS.into_iter().any(is_agent).then_some(ONE_AGENT))?;
+    let why = known.or(OTHER_AGENTS.into_iter().any(is_agent).then_some(NO_SUCH_AGENT))?;
     Some(format!("`{}` has no effect: {why}", shown(key)))
 }
 

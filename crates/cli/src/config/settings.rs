@@ -10,7 +10,7 @@ use super::value::{Given, Lit, Value};
 pub(crate) const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// The agents that stand for `<agent>` in a key.
-pub(crate) const AGENTS: [&str; 1] = ["claude"];
+pub(crate) const AGENTS: [&str; 2] = ["claude", "acp"];
 
 /// The segment of a key that stands for each of [`AGENTS`].
 pub(super) const PLACEHOLDER: &str = "<agent>";
@@ -62,7 +62,7 @@ const TOKENS: SettingKind = SettingKind::Whole { min: 0, max: i64::MAX as u64 };
 const TEXTS: SettingKind = SettingKind::List(&SettingKind::Text);
 const PATTERNS: SettingKind = SettingKind::List(&SettingKind::Pattern);
 const PATHS: SettingKind = SettingKind::List(&SettingKind::Path);
-const EVERY_AGENT: SettingKind = SettingKind::Choice(&["claude", "script"]);
+const EVERY_AGENT: SettingKind = SettingKind::Choice(&["claude", "acp", "script"]);
 
 const BY_PRESET: Lit = Lit::Text("preset");
 const EMPTY: Lit = Lit::Text("");

@@ -4,6 +4,7 @@
 //!
 //! | agent | what it is |
 //! |---|---|
+//! | [`acp`] | any agent of the Agent Client Protocol, a conversation in JSON-RPC |
 //! | [`claude`] | Claude Code, by its stream of JSON events |
 //! | [`script`] | the built-in agent that plays a cassette: demos and tests |
 //!
@@ -16,6 +17,7 @@ use ralph_core::agent::{AgentEvent, ProcessEnd, SessionEnd};
 
 use crate::process::LineEffect;
 
+pub mod acp;
 pub mod claude;
 mod profile;
 pub mod script;
@@ -25,7 +27,7 @@ mod unfinished;
 pub use profile::{Login, Profile, Tiers, Tools};
 
 /// Every built-in agent, in the order in which users see them.
-pub const AGENTS: &[&Profile] = &[&claude::PROFILE, &script::PROFILE];
+pub const AGENTS: &[&Profile] = &[&claude::PROFILE, &acp::PROFILE, &script::PROFILE];
 
 pub fn find(name: &str) -> Option<&'static Profile> {
     AGENTS.iter().copied().find(|agent| agent.name == name)

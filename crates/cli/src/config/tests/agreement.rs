@@ -138,7 +138,7 @@ fn the_page_has_a_row_for_every_setting() {
         page.contains("Not allowed in a repo's ralph.toml. | you, not the repo's ralph.toml |")
     );
     assert!(page.contains("\n## `[[gate]]`\n"));
-    assert!(page.contains("`<agent>` is one of claude."));
+    assert!(page.contains("`<agent>` is one of claude, acp."));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_setting_of_another_version_is_named_and_has_no_effect() {
     for (text, output) in [
         (
             "agent.codex.path = '/x'",
-            "`agent.codex` has no effect: this version supports claude only",
+            "`agent.codex` has no effect: this version does not have this agent",
         ),
         ("[agent.command]\nargv = ['x']", "`agent.command` has no effect"),
         ("[agent]\nfallback = ['codex']", "`agent.fallback` has no effect"),
@@ -165,7 +165,7 @@ fn a_setting_of_another_version_is_named_and_has_no_effect() {
     }
     let refused = error(set("agent.codex.path=/x"));
     assert!(refused.contains("`agent.codex.path` has no effect"), "{refused}");
-    assert!(error(set("agent.name=codex")).contains("\"claude\", \"script\""));
+    assert!(error(set("agent.name=codex")).contains("\"claude\", \"acp\", \"script\""));
     // A name that no version knows is still an error where money and trust are.
     assert!(error(repo("[agent]\nfalback = []")).contains("unknown setting"));
 }
