@@ -90,7 +90,7 @@ fn status(data: &Value) -> Option<u16> {
             let status = u16::try_from(data.get(*field)?.as_u64()?).ok()?;
             (400..600).contains(&status).then_some(status)
         };
-        let own = STATUSES.iter().find_map(|field| known(&field));
+        let own = STATUSES.iter().find_map(known);
         own.or_else(|| {
             let inner = data.as_object().filter(|_| depth > 0)?;
             inner.values().find_map(|inner| within(inner, depth - 1))
