@@ -19,6 +19,7 @@ type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
 pub(crate) const ALL: &[Target] = &[
+    ("acp", |bytes| decodes("acp", bytes)),
     ("claude", |bytes| decodes("claude", bytes)),
     ("script", |bytes| decodes("script", bytes)),
     ("cassette", cassette),

@@ -72,7 +72,7 @@ impl AgentKind {
     }
 
     /// Writes the agent's settings into the home, and sets the variables that it needs.
-    fn configure(self, env: &mut TestEnv, url: &str) {
+    pub(crate) fn configure(self, env: &mut TestEnv, url: &str) {
         match self {
             Self::Codex => {
                 let provider = [
@@ -133,7 +133,7 @@ impl AgentKind {
     }
 
     /// Puts the agent into a folder for commands.
-    fn link(self, executable: &Path, command: &Path) {
+    pub(crate) fn link(self, executable: &Path, command: &Path) {
         if self == Self::Gemini {
             // Gemini CLI names no session in its requests. The header tells the processes apart.
             let script = format!(

@@ -61,18 +61,7 @@ impl ClaudeEnv {
         let server = ModelServer::start(script);
         let claude = settle(&mut env).join("claude");
         std::os::unix::fs::symlink(executable, &claude).unwrap();
-        // Its sockets and the output of its tasks go with the folder of the test.
-        let temporary = env.folder().join("tmp").display().to_string();
-        env.set("CLAUDE_CODE_TMPDIR", &temporary);
-        env.set("ANTHROPIC_API_KEY", "sk-fake").set("ANTHROPIC_BASE_URL", &server.url());
-        for quiet in [
-            "DISABLE_TELEMETRY",
-            "DISABLE_AUTOUPDATER",
-            "DISABLE_ERROR_REPORTING",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
-        ] {
-            env.set(quiet, "1");
-        }
+        configure(&mut env, &server.url());
         Some(Self { env, server, claude })
     }
 
@@ -121,6 +110,22 @@ impl ClaudeEnv {
     pub fn start_claude(&self, arguments: &[&str]) -> Child {
         let mut command = self.claude_command(arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+}
+
+/// Sets the variables that it needs.
+pub(crate) fn configure(env: &mut TestEnv, url: &str) {
+    // Its sockets and the output of its tasks go with the folder of the test.
+    let temporary = env.folder().join("tmp").display().to_string();
+    env.set("CLAUDE_CODE_TMPDIR", &temporary);
+    env.set("ANTHROPIC_API_KEY", "sk-fake").set("ANTHROPIC_BASE_URL", url);
+    for quiet in [
+        "DISABLE_TELEMETRY",
+        "DISABLE_AUTOUPDATER",
+        "DISABLE_ERROR_REPORTING",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+    ] {
+        env.set(quiet, "1");
     }
 }
 

@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests start programs and read the environment")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
 
+pub mod acp;
 pub mod agents;
 pub mod claude;
 pub mod fake_vcs;

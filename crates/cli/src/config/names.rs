@@ -75,7 +75,7 @@ const WITHOUT_EFFECT: [(&str, &str); 3] = [
     ("serve", "this version has no web page"),
 ];
 /// The agents of such versions, which have a section in `agent` and one in `models`.
-const OTHER_AGENTS: [&str; 2] = ["acp", "command"];
+const OTHER_AGENTS: [&str; 1] = ["command"];
 const NO_SUCH_AGENT: &str = "this version does not have this agent";
 
 /// A warning for a name that only another version knows, which is not an error in a file.

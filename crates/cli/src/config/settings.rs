@@ -10,7 +10,7 @@ use super::value::{Given, Lit, Value};
 pub(crate) const DEFAULTS: &str = include_str!("defaults.toml");
 
 /// The agents that stand for `<agent>` in a key.
-pub(crate) const AGENTS: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
+pub(crate) const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "acp"];
 
 /// The segment of a key that stands for each of [`AGENTS`].
 pub(super) const PLACEHOLDER: &str = "<agent>";
@@ -63,7 +63,7 @@ const TEXTS: SettingKind = SettingKind::List(&SettingKind::Text);
 const PATTERNS: SettingKind = SettingKind::List(&SettingKind::Pattern);
 const PATHS: SettingKind = SettingKind::List(&SettingKind::Path);
 const EVERY_AGENT: SettingKind =
-    SettingKind::Choice(&["claude", "codex", "gemini", "opencode", "script"]);
+    SettingKind::Choice(&["claude", "codex", "gemini", "opencode", "acp", "script"]);
 
 const BY_PRESET: Lit = Lit::Text("preset");
 const EMPTY: Lit = Lit::Text("");

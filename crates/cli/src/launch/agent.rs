@@ -134,6 +134,10 @@ pub(super) fn find(
     let found = agent_program(name, agent.program, config, environment, &context.folder());
     let executable = found.map_err(|lacking| {
         let failed = match lacking {
+            Lacking::Unnamed => {
+                run_failed!("the agent {name} has no program: agent.{name}.path is not set")
+                    .hint(unnamed_hint(name))
+            }
             Lacking::Missing(program) => run_failed!("the agent {program} was not found").hint(
                 format!("install it, or set its path: --set agent.{name}.path=/path/to/{name}"),
             ),
@@ -172,6 +176,8 @@ fn cassette(config: &Config, folder: &Path) -> Result<PathBuf> {
 }
 
 pub(crate) enum Lacking {
+    /// The settings must name one, and do not.
+    Unnamed,
     Missing(String),
     /// Only the repository has one.
     OfRepository(PathBuf),
@@ -190,6 +196,9 @@ pub(crate) fn agent_program(
         "" => usual,
         path => path,
     };
+    if program.is_empty() {
+        return Err(Lacking::Unnamed);
+    }
     let missing = || Lacking::Missing(program.to_owned());
     let path = match (program.strip_prefix("~/"), &environment.home) {
         (Some(rest), Some(home)) => home.join(rest),
@@ -203,6 +212,12 @@ pub(crate) fn agent_program(
         }
     };
     if may_run(&path) { Ok(path) } else { Err(missing()) }
+}
+
+pub(crate) fn unnamed_hint(name: &str) -> String {
+    format!(
+        "name the agent's program in your own config file: ralph config set --user agent.{name}.path PROGRAM"
+    )
 }
 
 pub(crate) fn of_repository_hint(name: &str, path: &Path) -> String {

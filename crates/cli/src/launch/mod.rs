@@ -74,7 +74,9 @@ use crate::trust;
 use crate::wiring::Context;
 
 use agent::agent_for;
-pub(crate) use agent::{Lacking, agent_profile, agent_program, named_agents, of_repository_hint};
+pub(crate) use agent::{
+    Lacking, agent_profile, agent_program, named_agents, of_repository_hint, unnamed_hint,
+};
 use command::{git_failed, run_error};
 pub(crate) use display::{DisplayKind, options as display_options, shown as chosen_display};
 pub(crate) use feature::{FeatureStep, FeatureWork};

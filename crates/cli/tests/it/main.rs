@@ -5,6 +5,7 @@
 
 mod acceptance;
 mod acceptance_page;
+mod acp;
 mod bad_input;
 mod branches;
 mod check_script;

@@ -4,6 +4,7 @@
 //!
 //! | agent | what it is |
 //! |---|---|
+//! | [`acp`] | any agent of the Agent Client Protocol, a conversation in JSON-RPC |
 //! | [`claude`] | Claude Code, by its stream of JSON events |
 //! | [`codex`] | Codex of OpenAI, by the events of `codex exec` |
 //! | [`gemini`] | Gemini CLI of Google, by its stream of JSON events |
@@ -19,6 +20,7 @@ use ralph_core::agent::{AgentEvent, ProcessEnd, SessionEnd};
 
 use crate::process::LineEffect;
 
+pub mod acp;
 pub mod claude;
 pub mod codex;
 pub mod gemini;
@@ -35,8 +37,14 @@ pub use interactive::{Interactive, ShellWord, shell_command};
 pub use profile::{Conventions, HookFile, Login, Profile, Tiers, Tools};
 
 /// Every built-in agent, in the order in which users see them.
-pub const AGENTS: &[&Profile] =
-    &[&claude::PROFILE, &codex::PROFILE, &gemini::PROFILE, &opencode::PROFILE, &script::PROFILE];
+pub const AGENTS: &[&Profile] = &[
+    &claude::PROFILE,
+    &codex::PROFILE,
+    &gemini::PROFILE,
+    &opencode::PROFILE,
+    &acp::PROFILE,
+    &script::PROFILE,
+];
 
 pub fn find(name: &str) -> Option<&'static Profile> {
     AGENTS.iter().copied().find(|agent| agent.name == name)

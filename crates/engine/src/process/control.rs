@@ -37,12 +37,12 @@ pub enum Delivery {
 #[derive(Debug)]
 pub struct Said {
     pub text: String,
-    /// Where to report what becomes of it. Once it is dropped, the last value is final.
+    /// Where to report how far it got. Once it is dropped, the last value is final.
     delivery: watch::Sender<Delivery>,
 }
 
 impl Said {
-    /// A text, and where to learn what became of it.
+    /// A text, and where to learn how far it got.
     pub fn new(text: impl Into<String>) -> (Self, watch::Receiver<Delivery>) {
         let (delivery, receiver) = watch::channel(Delivery::Pending);
         (Self { text: text.into(), delivery }, receiver)
@@ -71,7 +71,7 @@ impl Drop for Said {
 pub struct Control<'a> {
     /// Stops it.
     pub stop: watch::Receiver<Stop>,
-    /// Texts for it, where somebody may send some.
+    /// Texts for it, from the user.
     pub says: Option<&'a mut mpsc::Receiver<Said>>,
 }
 

@@ -70,7 +70,7 @@ pub trait Listener: Send {
     }
 
     /// The bytes that put a text before a program that can be spoken to; `None` where this one takes no text. It
-    /// reports what becomes of the text, now and later.
+    /// reports how far the text got, now and later.
     fn say(&mut self, said: Said) -> Option<Vec<u8>> {
         said.report(Delivery::Refused);
         None

@@ -83,7 +83,7 @@ impl<'a> StdinWriter<'a> {
     pub(super) fn wrote(&mut self, written: io::Result<usize>) {
         match written {
             Ok(more) if more > 0 && !self.opening.is_empty() => {
-                self.opening = &self.opening[more..]
+                self.opening = &self.opening[more..];
             }
             Ok(more) if more > 0 => self.written += more,
             // The program does not want it.

@@ -456,7 +456,7 @@ async fn raised(stop: &mut Option<watch::Receiver<Stop>>) -> Stop {
     pending().await
 }
 
-/// Waits for a text that somebody wants to say.
+/// Waits for a text for the program.
 async fn next(says: &mut Option<&mut mpsc::Receiver<Said>>) -> Said {
     if let Some(receiver) = says {
         if let Some(said) = receiver.recv().await {

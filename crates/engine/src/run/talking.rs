@@ -24,7 +24,7 @@ impl Drop for OpenConversation<'_> {
 
 impl Ports {
     /// Sends a text of the user to the session that runs in a slot. The agent reads it at its next turn, which is as
-    /// soon as it has finished the tool call or the answer that it is at. The receiver learns what becomes of the text:
+    /// soon as it has finished the tool call or the answer that it is at. The receiver learns how far the text got:
     ///
     /// - [`Delivery::Refused`]: no session runs there, its agent cannot be talked to, or it is about to end. The text
     ///   belongs into the prompt of the next attempt.

@@ -11,7 +11,7 @@ use ralph_engine::probe;
 use super::check::Check;
 use crate::config::{Config, key};
 use crate::environment::Environment;
-use crate::launch::{Lacking, agent_program, of_repository_hint};
+use crate::launch::{Lacking, agent_program, of_repository_hint, unnamed_hint};
 
 /// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -28,6 +28,10 @@ pub(super) fn inspect(
     };
     let path = match agent_program(name, profile.program, config, environment, folder) {
         Ok(path) => path,
+        Err(Lacking::Unnamed) => {
+            let says = format!("{name}: agent.{name}.path is not set");
+            return alone(Check::fail("agent", says).remedy(unnamed_hint(name)));
+        }
         Err(Lacking::Missing(program)) => {
             let check = Check::fail("agent", format!("{name}: program {program} not found"))
                 .remedy(format!("install it: {}", profile.install))

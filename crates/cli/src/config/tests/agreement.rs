@@ -138,7 +138,7 @@ fn the_page_has_a_row_for_every_setting() {
         page.contains("Not allowed in a repo's ralph.toml. | you, not the repo's ralph.toml |")
     );
     assert!(page.contains("\n## `[[gate]]`\n"));
-    assert!(page.contains("`<agent>` is one of claude, codex, gemini, opencode."));
+    assert!(page.contains("`<agent>` is one of claude, codex, gemini, opencode, acp."));
 }
 
 #[test]
@@ -150,8 +150,8 @@ fn every_setting_is_read_as_the_kind_that_its_row_says() {
 fn a_setting_of_another_version_is_named_and_has_no_effect() {
     for (text, output) in [
         (
-            "agent.acp.path = '/x'",
-            "`agent.acp` has no effect: this version does not have this agent",
+            "agent.command.path = '/x'",
+            "`agent.command` has no effect: this version does not have this agent",
         ),
         ("[agent.command]\nargv = ['x']", "`agent.command` has no effect"),
         ("loop.source = 'store'", "`loop.source` has no effect: the preset decides where"),
@@ -162,9 +162,9 @@ fn a_setting_of_another_version_is_named_and_has_no_effect() {
         assert!(warnings.len() == 1 && warnings[0].contains(output), "{text}: {warnings:?}");
         assert_eq!(config(repo(text)).held.len(), 0, "{text}");
     }
-    let refused = error(set("agent.acp.path=/x"));
-    assert!(refused.contains("`agent.acp.path` has no effect"), "{refused}");
-    assert!(error(set("agent.name=acp")).contains("\"claude\", \"codex\""));
+    let refused = error(set("agent.command.path=/x"));
+    assert!(refused.contains("`agent.command.path` has no effect"), "{refused}");
+    assert!(error(set("agent.name=command")).contains("\"claude\", \"codex\""));
     // A name that no version knows is still an error where money and trust are.
     assert!(error(repo("[agent]\nfalback = []")).contains("unknown setting"));
 }

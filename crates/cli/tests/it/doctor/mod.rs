@@ -125,7 +125,8 @@ fn no_agent_is_a_failure_with_the_remedy() {
     assert_eq!(line(&env.ralph(&["doctor"]).stdout, "agent").0, "fail");
     for (set, part) in [
         ("agent.name=script", "needs no login"),
-        ("agent.name=codex", "must be one of \"claude\", \"script\", not \"codex\""),
+        ("agent.name=acp", "agent.acp.path is not set"),
+        ("agent.name=codex", "must be one of \"claude\", \"acp\", \"script\", not \"codex\""),
     ] {
         let text = env.ralph(&["doctor", "--set", set]).stdout;
         assert!(text.contains(part), "{set}: {text}");

@@ -16,7 +16,7 @@ use crate::looping::{project, say, session, sh, write};
 use extract::{Block, Typed, blocks, spans};
 
 /// What is not run here. Its arguments are checked all the same.
-const NOT_RUN: [(&str, &str); 13] = [
+const NOT_RUN: [(&str, &str); 14] = [
     ("cargo ", "builds ralph itself"),
     ("./check", "is what runs these tests"),
     ("tools/", "is run by ./check --full"),
@@ -29,6 +29,7 @@ const NOT_RUN: [(&str, &str); 13] = [
     ("ralph pause", "needs a run that goes on: `looping::people`"),
     ("ralph resume", "needs a run that goes on: `looping::people`"),
     ("ralph cancel", "needs a run that goes on: `looping::people`"),
+    ("ralph build --agent acp", "needs an agent of the protocol: `acp`"),
     ("ralph doctor", "looks for a login: `doctor`"),
 ];
 
@@ -434,6 +435,7 @@ macro_rules! pages {
 pages! {
     readme: "README.md",
     contributing: "CONTRIBUTING.md",
+    acp: "docs/acp.md",
     list_of_pages: "docs/README.md",
     branches: "docs/branches.md",
     cassette: "docs/cassette.md",

@@ -43,6 +43,8 @@ agent.gemini.path | cli/tests/it/effects/agents.rs::gemini_has_its_own_program_a
 agent.gemini.args | cli/tests/it/effects/agents.rs::gemini_has_its_own_program_arguments_and_models
 agent.opencode.path | cli/tests/it/effects/agents.rs::opencode_has_its_own_program_arguments_and_models
 agent.opencode.args | cli/tests/it/effects/agents.rs::opencode_has_its_own_program_arguments_and_models
+agent.acp.path | cli/tests/it/acp.rs::the_program_and_its_arguments_are_those_of_the_settings
+agent.acp.args | cli/tests/it/acp.rs::the_program_and_its_arguments_are_those_of_the_settings
 agent.script.path | cli/tests/it/effects/agents.rs::each_kind_of_work_has_the_agent_that_its_setting_names
 models.strategy | cli/tests/it/effects/agents.rs::the_model_is_chosen_as_the_settings_say
 models.fixed | cli/tests/it/effects/agents.rs::the_model_is_chosen_as_the_settings_say
@@ -71,6 +73,12 @@ models.opencode.haiku | cli/tests/it/effects/agents.rs::opencode_has_its_own_pro
 models.opencode.large | cli/tests/it/effects/agents.rs::opencode_has_its_own_program_arguments_and_models
 models.opencode.medium | cli/tests/it/effects/agents.rs::opencode_has_its_own_program_arguments_and_models
 models.opencode.small | cli/tests/it/effects/agents.rs::opencode_has_its_own_program_arguments_and_models
+models.acp.opus | cli/tests/it/acp.rs::each_tier_of_acp_is_the_model_that_its_setting_names
+models.acp.sonnet | cli/tests/it/acp.rs::each_tier_of_acp_is_the_model_that_its_setting_names
+models.acp.haiku | cli/tests/it/acp.rs::each_tier_of_acp_is_the_model_that_its_setting_names
+models.acp.large | cli/tests/it/acp.rs::each_tier_of_acp_is_the_model_that_its_setting_names
+models.acp.medium | cli/tests/it/acp.rs::each_tier_of_acp_is_the_model_that_its_setting_names
+models.acp.small | cli/tests/it/acp.rs::each_tier_of_acp_is_the_model_that_its_setting_names
 prompts.plan | cli/tests/it/effects/agents.rs::the_templates_are_those_that_the_settings_name
 prompts.build | cli/tests/it/effects/agents.rs::the_templates_are_those_that_the_settings_name
 prompts.budget_tokens | cli/tests/it/looping/skills.rs::five_hundred_skills_stay_within_the_budget_and_say_how_many_are_missing
