@@ -102,6 +102,7 @@ fn run(agent: &str, env: &ClaudeEnv, prompt: PromptBy, then: Then) -> Session {
         prompt,
         model: None,
         permissions: Permissions::Boxed,
+        sandboxed: true,
         cassette: None,
         session: None,
         verifies: false,

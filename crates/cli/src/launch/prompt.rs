@@ -207,8 +207,8 @@ pub(super) fn missing_skill(
     (agent.conventions.calls_skills && !own.is_empty() && !there).then(|| Notice::Other {
         text: "the agent lacks the skill ralph-build, which the prompt of each session calls; \
                install it: ralph init"
-                .to_owned(),
-        })
+            .to_owned(),
+    })
 }
 
 /// Notices about skills that cannot be read, and about a template with the rules of another preset.

@@ -450,3 +450,60 @@ fn init_is_undone_completely_and_keeps_what_you_changed() {
     assert_eq!(did("PROMPT_plan.md").as_deref(), Some("removed"));
     assert_eq!(env.task(&["plan-status"]), "1 open, 0 active, 0 done, 0 blocked, 0 deleted\n");
 }
+
+#[test]
+fn another_agent_gets_skills_hooks_and_rules_where_it_looks_for_them() {
+    let env = env();
+    let printed = env.ralph(&["init", "--agent", "gemini"]).success();
+    for path in [
+        ".agents/skills/ralph-build/SKILL.md",
+        ".agents/skills/ralph-plan/SKILL.md",
+        ".agents/skills/ralph-spec/SKILL.md",
+        ".gemini/settings.json",
+        "GEMINI.md",
+    ] {
+        assert_eq!(lines(&printed)[path], "made", "{printed}");
+    }
+    assert!(!env.repo().join(".claude").exists(), "{printed}");
+    assert_eq!(read(&env, "GEMINI.md"), "@AGENTS.md\n");
+    let settings: serde_json::Value =
+        serde_json::from_str(&read(&env, ".gemini/settings.json")).unwrap();
+    // It reports a full context where there is none.
+    let events: Vec<&String> = settings["hooks"].as_object().unwrap().keys().collect();
+    assert_eq!(events, ["SessionEnd"]);
+    assert!(env.ralph(&["config", "show"]).success().contains("agent.name = \"gemini\""));
+    // Now the settings name it.
+    assert!(lines(&env.ralph(&["init"]).success()).values().all(|did| *did == "kept"));
+    env.ralph(&["init", "--undo"]).success();
+    for gone in [".agents", ".gemini", "GEMINI.md", "ralph.toml"] {
+        assert!(!env.repo().join(gone).exists(), "{gone}");
+    }
+}
+
+#[test]
+fn files_of_an_agent_that_you_changed_stay() {
+    const HOOKS: &str = "{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"hooks\": []\n      }\n    ]\n  }\n}\n";
+    let env = env();
+    env.write("GEMINI.md", "mine\n");
+    env.write(".codex/hooks.json", HOOKS);
+    env.ralph(&["--set", "agent.verify=gemini", "init", "--agent", "codex"]).success();
+    assert!(read(&env, ".codex/hooks.json").contains("ralph hook session-end"));
+    env.ralph(&["--set", "agent.name=gemini", "init"]).success();
+    assert_eq!(read(&env, "GEMINI.md"), "mine\n");
+    env.write(".agents/skills/ralph-build/SKILL.md", "my own\n");
+    env.ralph(&["clean", "--all"]).success();
+    assert_eq!(read(&env, ".agents/skills/ralph-build/SKILL.md"), "my own\n");
+    assert!(!env.repo().join(".agents/skills/ralph-plan").exists());
+    env.ralph(&["init", "--undo"]).success();
+    assert_eq!(read(&env, ".codex/hooks.json"), HOOKS);
+    assert_eq!(read(&env, "GEMINI.md"), "mine\n");
+}
+
+#[test]
+fn an_agent_for_a_ralph_toml_that_stays_is_named_with_the_line_to_write() {
+    let env = env();
+    env.write("ralph.toml", "[loop]\nmax_retries = 1\n");
+    let ran = env.ralph(&["init", "--agent", "codex"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stderr.contains("set agent.name = \"codex\" in it"), "{}", ran.stderr);
+}

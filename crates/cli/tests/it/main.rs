@@ -30,6 +30,7 @@ mod judging;
 mod kill;
 mod looping;
 mod named_tests;
+mod one_plan;
 mod ownership;
 mod pages;
 mod parallel;

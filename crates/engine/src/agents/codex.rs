@@ -18,7 +18,9 @@ mod tests;
 
 use std::path::Path;
 
-use super::{Conventions, HookFile, Login, Permissions, Profile, PromptBy, SessionSpec, Tiers, Tools};
+use super::{
+    Conventions, HookFile, Login, Permissions, Profile, PromptBy, SessionSpec, Tiers, Tools,
+};
 use crate::process::{CommandSpec, Stdin};
 use crate::sandbox::AgentState;
 
@@ -83,6 +85,10 @@ fn command(spec: &SessionSpec) -> CommandSpec {
     }
     if let Some(model) = &spec.model {
         say(&["--model", model]);
+    }
+    if spec.sandboxed && !spec.verifies {
+        // Hooks of the tree run as its gates do: in ralph's sandbox.
+        say(&["--dangerously-bypass-hook-trust"]);
     }
     match &spec.permissions {
         _ if spec.sandboxed => say(&["--dangerously-bypass-approvals-and-sandbox"]),

@@ -14,7 +14,9 @@ mod driver;
 #[cfg(test)]
 mod tests;
 
-use super::{Conventions, HookFile, Login, Permissions, Profile, PromptBy, SessionSpec, Tiers, Tools, set};
+use super::{
+    Conventions, HookFile, Login, Permissions, Profile, PromptBy, SessionSpec, Tiers, Tools, set,
+};
 use crate::process::{CommandSpec, Stdin};
 use crate::sandbox::AgentState;
 
@@ -115,7 +117,11 @@ fn command(spec: &SessionSpec) -> CommandSpec {
     match &spec.permissions {
         // Its own settings say what it may do.
         Permissions::SandboxedTools(_) => set(&mut env, "GEMINI_CLI_TRUST_WORKSPACE", "false"),
-        Permissions::Boxed => args.extend(["--skip-trust".into(), "--yolo".into()]),
+        Permissions::Boxed => {
+            // With the flag alone the settings of the tree, and the hooks in them, come too late.
+            set(&mut env, "GEMINI_CLI_TRUST_WORKSPACE", "true");
+            args.extend(["--skip-trust".into(), "--yolo".into()]);
+        }
         Permissions::Tools(tools) => {
             args.extend(["--skip-trust".into(), "--approval-mode".into(), "default".into()]);
             if !tools.is_empty() {

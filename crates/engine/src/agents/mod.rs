@@ -1,6 +1,6 @@
 //! Agent CLIs. Each is one file: a [`Profile`], which is data that every part of ralph reads, and a [`Driver`],
-//! which leads its session: it gives output a meaning, and has the replies. An agent is pure: it starts nothing, waits for nothing and reads no file. The
-//! supervisor ([`crate::process`]) does.
+//! which leads its session: it gives output a meaning, and has the replies. An agent is pure: it starts nothing, waits
+//! for nothing and reads no file. The supervisor ([`crate::process`]) does.
 //!
 //! | agent | what it is |
 //! |---|---|
@@ -62,9 +62,8 @@ pub trait Driver: Send {
         events: &mut Vec<AgentEvent>,
         replies: &mut Vec<u8>,
     ) -> LineEffect;
-    /// The bytes for stdin that put a text of the user before the agent, at its next turn. `None`: nobody can talk to
-    /// this agent while it works. An agent that confirms such texts reports each, with
-    /// the same words, by [`AgentEvent::UserMessage`] when it has arrived.
+    /// The bytes for stdin that put a text of the user before the agent, at its next turn. `None`: this
+    /// agent takes no text while it works. An agent that confirms such texts reports each, with the same words, by [`AgentEvent::UserMessage`] when it has arrived.
     fn say(&mut self, text: &str) -> Option<Vec<u8>> {
         let _ = text;
         None

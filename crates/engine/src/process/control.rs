@@ -22,10 +22,10 @@ impl Stop {
 /// What happened to a text that was sent to a program. It only ever rises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Delivery {
-    /// Nobody has looked at it yet. It never stays so.
+    /// No session has looked at it yet. It never stays so.
     #[default]
     Pending,
-    /// Nobody will read it: no program runs, it cannot be spoken to, or it is about to end.
+    /// No session will read it: no program runs, it cannot be spoken to, or it is about to end.
     Refused,
     /// It is on its way to the program, which has not confirmed it, and perhaps never does.
     Sent,

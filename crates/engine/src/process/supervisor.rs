@@ -208,7 +208,7 @@ impl Session<'_, '_> {
             }
         }
         self.stdout.lines.finish(|line, cut| {
-            // Nobody is left to reply to.
+            // The program is gone: no reply can reach it.
             self.listener.stdout(line, cut, &mut vec![]);
         });
         self.stderr.lines.finish(|line, _| self.listener.stderr(line));

@@ -126,7 +126,10 @@ fn no_agent_is_a_failure_with_the_remedy() {
     for (set, part) in [
         ("agent.name=script", "needs no login"),
         ("agent.name=acp", "agent.acp.path is not set"),
-        ("agent.name=codex", "must be one of \"claude\", \"acp\", \"script\", not \"codex\""),
+        ("agent.name=codex", "install it: npm install -g @openai/codex"),
+        ("agent.verify=gemini", "install it: npm install -g @google/gemini-cli"),
+        ("agent.name=opencode", "install it: npm install -g opencode-ai"),
+        ("agent.name=other", "\"acp\", \"script\", not \"other\""),
     ] {
         let text = env.ralph(&["doctor", "--set", set]).stdout;
         assert!(text.contains(part), "{set}: {text}");
@@ -149,6 +152,28 @@ fn versions_that_are_old_unknown_or_broken_are_distinguished() {
         assert_eq!(found, state, "{script}: {says}");
         assert!(says.contains(part), "{script}: {says}");
         assert!(!ran.stdout.contains('\u{1b}'), "{:?}", ran.stdout);
+    }
+}
+
+#[test]
+fn each_agent_has_its_own_version_and_login() {
+    for (name, printed, older, login) in [
+        ("codex", "codex-cli 0.166.0", "codex-cli 0.98.0", ".codex/auth.json"),
+        ("gemini", "0.61.0", "0.9.1", ".gemini/oauth_creds.json"),
+        ("opencode", "1.18.33", "1.0.2", ".local/share/opencode/auth.json"),
+    ] {
+        let env = healthy();
+        let set = format!("agent.name={name}");
+        let text = || env.ralph(&["doctor", "--set", &set]).stdout;
+        program(&env, name, &format!("echo {older}"));
+        assert!(line(&text(), "agent").1.contains("older than"), "{}", text());
+        program(&env, name, &format!("echo {printed}"));
+        assert_eq!((line(&text(), "agent").0, line(&text(), "login").0), ("ok", "warn"));
+        let file = env.home().join(login);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "{}").unwrap();
+        let found = line(&text(), "login").1.to_owned();
+        assert_eq!(found, format!("{name}: {} exists", file.display()));
     }
 }
 

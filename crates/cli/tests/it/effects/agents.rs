@@ -69,6 +69,21 @@ fn a_session_gets_the_variables_that_are_named_and_no_others() {
 }
 
 #[test]
+fn a_session_gets_the_logins_of_the_agents_of_its_run_only() {
+    let mut env = project(&["a", "b"]);
+    env.set("ANTHROPIC_API_KEY", "of-claude").set("CODEX_API_KEY", "of-codex");
+    let here = stand_in(&mut env, "env > $here/env; echo x > x; result '<task-done>a</task-done>'");
+    let seen = |settings: &[&str]| {
+        build_with(&env, settings);
+        std::fs::read_to_string(here.join("env")).unwrap()
+    };
+    let text = seen(&[]);
+    assert!(text.contains("of-claude") && !text.contains("of-codex"), "{text}");
+    let text = seen(&["agent.plan=codex"]);
+    assert!(text.contains("of-claude") && text.contains("of-codex"), "{text}");
+}
+
+#[test]
 fn a_session_ends_at_the_timeout_of_the_settings() {
     let mut env = project(&["a"]);
     stand_in(&mut env, "init; exec sleep 30");

@@ -34,21 +34,22 @@ fn args(spec: &SessionSpec) -> Vec<String> {
     own
 }
 
+const HOOKS: &str = "--dangerously-bypass-hook-trust";
 const ALL: &str = "--dangerously-bypass-approvals-and-sandbox";
 
 #[test]
 fn the_arguments_say_what_a_session_may_do() {
     let mut spec = spec(PromptBy::Stdin("x".into()));
-    assert_eq!(args(&spec), [ALL, "-"]);
+    assert_eq!(args(&spec), [HOOKS, ALL, "-"]);
     spec.model = Some("gpt-6-luna".into());
     spec.extra_args = vec!["-c".into(), "a=1".into()];
-    assert_eq!(args(&spec), ["--model", "gpt-6-luna", ALL, "-", "-c", "a=1"]);
+    assert_eq!(args(&spec), ["--model", "gpt-6-luna", HOOKS, ALL, "-", "-c", "a=1"]);
     spec.model = None;
     spec.extra_args.clear();
 
     // Codex knows no list of tools, and its own sandbox does not work within ralph's.
     spec.permissions = Permissions::Tools(vec!["Bash".into()]);
-    assert_eq!(args(&spec), [ALL, "-"]);
+    assert_eq!(args(&spec), [HOOKS, ALL, "-"]);
     spec.sandboxed = false;
     assert_eq!(args(&spec), ["--sandbox", "workspace-write", "-"]);
     spec.permissions = Permissions::Tools(vec![]);

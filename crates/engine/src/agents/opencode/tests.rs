@@ -76,7 +76,10 @@ fn a_prompt_goes_by_stdin_with_its_rules_first() {
     let written = |text: &str| Written { text: text.into(), file: "/run/x.md".into() };
     let system = PromptBy::System { system: written("Rules."), task: written("Task.") };
     assert_eq!((PROFILE.command)(&spec(system)).stdin, Stdin::Text("Rules.\n\nTask.".into()));
-    assert_eq!((PROFILE.command)(&spec(PromptBy::Argument("x".into()))).stdin, Stdin::Text("x".into()));
+    assert_eq!(
+        (PROFILE.command)(&spec(PromptBy::Argument("x".into()))).stdin,
+        Stdin::Text("x".into())
+    );
     assert_eq!(PROFILE.version("1.18.33\n").as_deref(), Some("1.18.33"));
 }
 

@@ -30,7 +30,7 @@ impl World {
 
     fn waits(&self) -> Vec<&Wait> {
         let one = |fact| match fact {
-            &Fact::WaitStarted { ref wait, .. } => Some(wait),
+            Fact::WaitStarted { wait, .. } => Some(wait),
             _ => None,
         };
         self.facts.iter().filter_map(one).collect()
