@@ -43,7 +43,8 @@ fn a_session_that_takes_no_messages_is_followed_by_one_that_has_it() {
     let env = project(&["a"]);
     let running = start(&env, &[&waits(), &works()], &[]);
     wait_for(&env, "there");
-    let told = env.json(&["tell", "a", "use tabs"]);
+    let told = env.ralph(&["tell", "a", "use tabs", "--json"]).success();
+    let told: Value = ralph_testkit::data(&told);
     let wanted = serde_json::json!({"task": "a", "message": 1, "reached": "next_attempt"});
     assert_eq!(told, wanted);
     touch(&env, "go");
@@ -117,7 +118,8 @@ fn takeover_stops_the_session_pauses_the_run_and_prints_the_way_in() {
     let here = stand_in(&mut env, body);
     let running = env.start(&["build", "--agent", "claude", "--preset", "dag", "--no-verify"]);
     wait_for(&env, "stand-in/there");
-    let taken = env.json(&["takeover", "a"]);
+    let taken = env.ralph(&["takeover", "a", "--json"]).success();
+    let taken: Value = ralph_testkit::data(&taken);
     let field = |name: &str| taken[name].as_str().unwrap().to_owned();
     assert_eq!((taken["paused"].clone(), taken["stopped"].clone()), (true.into(), true.into()));
     assert_eq!(field("folder"), env.repo().display().to_string());
