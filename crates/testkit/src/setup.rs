@@ -45,6 +45,7 @@ pub fn agent(name: &str, executable: &Path) -> AgentProgram {
         executable: executable.into(),
         extra_args: vec![],
         cassette: None,
+        made: None,
     }
 }
 

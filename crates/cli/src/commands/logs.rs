@@ -319,9 +319,14 @@ struct Tail {
 }
 
 impl Tail {
-    /// `None` for an agent that this version does not know.
+    /// `None` where the journal names no agent.
     fn new(slot: SlotId, path: PathBuf, agent: &str) -> Option<Self> {
-        let driver = (agents::find(agent)?.driver)(None);
+        let driver = match agents::find(agent) {
+            Some(profile) => (profile.driver)(None),
+            None if agent.is_empty() => return None,
+            // An agent by config prints text.
+            None => agents::command::driver(),
+        };
         Some(Self { slot, path, offset: 0, begun: vec![], driver })
     }
 

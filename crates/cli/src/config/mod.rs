@@ -45,7 +45,7 @@ pub(crate) use names::words_of;
 pub(crate) use presets::{PRESETS, Preset, retry_limit};
 pub(crate) use reference::{described_keys, reference_markdown, schema};
 pub(crate) use resolved::{Config, Origin};
-pub(crate) use settings::{AGENTS, DEFAULTS, Reach, Setting, key};
+pub(crate) use settings::{DEFAULTS, Reach, Setting, key};
 pub(crate) use show::{entry_json, entry_line, show, show_json};
 pub(crate) use typed::{Key, List, Text};
 pub(crate) use value::View;

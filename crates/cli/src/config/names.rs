@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use ralph_core::nearest::nearest;
 
 use super::setting_kind::SettingKind;
-use super::settings::{AGENTS, ALIASES, PLACEHOLDER, SETTINGS, Setting};
+use super::settings::{AGENTS, ALIASES, OWN, OWN_EXAMPLE, PLACEHOLDER, SETTINGS, Setting};
 use super::value::quoted;
 
-/// Every key with its setting, in the order of [`SETTINGS`], with `<agent>` written out.
+/// Every key with its setting, in the order of [`SETTINGS`], with `<agent>` written out and an example for `<name>`.
 pub(super) fn keys() -> impl Iterator<Item = (Cow<'static, str>, &'static Setting)> {
     SETTINGS.iter().flat_map(|setting| {
         let keys: Vec<Cow<'static, str>> = match setting.key.contains(PLACEHOLDER) {
             true => AGENTS.map(|agent| setting.key.replace(PLACEHOLDER, agent).into()).to_vec(),
-            false => vec![setting.key.into()],
+            false => vec![setting.key.replace(OWN, OWN_EXAMPLE).into()],
         };
         keys.into_iter().map(move |key| (key, setting))
     })
@@ -34,8 +34,42 @@ pub(super) fn is_section(key: &str) -> bool {
     })
 }
 
+/// The same for a name with such a value: only a table begins the section of an agent that the user describes.
+pub(super) fn is_section_of(key: &str, is_table: bool) -> bool {
+    let own = key.split_once('.').is_some_and(|(_, name)| may_be_own(name));
+    is_section(key) && (is_table || !own)
+}
+
+/// The settings of an agent that the user describes, by their last segment.
+pub(super) fn of_own_agent() -> impl Iterator<Item = (&'static str, &'static Setting)> {
+    let parted =
+        SETTINGS.iter().filter_map(|setting| Some((setting.key.rsplit_once('.')?, setting)));
+    let own = [PLACEHOLDER, OWN].map(|name| format!("agent.{name}"));
+    parted
+        .filter(move |((section, _), _)| own.iter().any(|known| known == section))
+        .map(|((_, leaf), setting)| (leaf, setting))
+}
+
 fn fits((wanted, given): (&str, &str)) -> bool {
-    if wanted == PLACEHOLDER { AGENTS.contains(&given) } else { wanted == given }
+    match wanted {
+        PLACEHOLDER => AGENTS.contains(&given) || may_be_own(given),
+        OWN => may_be_own(given),
+        wanted => wanted == given,
+    }
+}
+
+/// Whether the user's config may describe an agent by this name. A name that is probably a misspelled one of a built-in
+/// agent may not.
+pub(super) fn may_be_own(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let built_in = || AGENTS.into_iter().chain(["script"]);
+    let only_letters = name.chars().all(|c| c.is_ascii_alphabetic());
+    // Short names are always near to each other.
+    let long = built_in().filter(|known| known.len() > 4 && only_letters);
+    !name.is_empty()
+        && name.chars().all(plain)
+        && !built_in().any(|known| known == name)
+        && nearest(name, long, 1).is_empty()
 }
 
 /// The key itself, or the one that this older spelling stands for.
@@ -56,7 +90,11 @@ pub(crate) fn words_of(key: &str) -> impl Iterator<Item = &'static str> {
         kind => (kind, None),
     };
     let words: &[&str] = match kind {
-        Some(SettingKind::Choice(words) | SettingKind::List(&SettingKind::Choice(words))) => words,
+        Some(
+            SettingKind::Choice(words)
+            | SettingKind::Agent(words)
+            | SettingKind::List(&SettingKind::Choice(words) | &SettingKind::Agent(words)),
+        ) => words,
         Some(SettingKind::Bool) => &["true", "false"],
         Some(SettingKind::CountOrUnlimited) => &["unlimited"],
         _ => &[],
@@ -74,19 +112,12 @@ const WITHOUT_EFFECT: [(&str, &str); 3] = [
     ("loop.prompt", "the preset decides how the agent gets its prompt"),
     ("serve", "this version has no web page"),
 ];
-/// The agents of such versions, which have a section in `agent` and one in `models`.
-const OTHER_AGENTS: [&str; 1] = ["command"];
-const NO_SUCH_AGENT: &str = "this version does not have this agent";
-
 /// A warning for a name that only another version knows, which is not an error in a file.
 pub(super) fn without_effect(key: &str) -> Option<String> {
     let is_meant = |name: &str| {
         key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    let is_agent =
-        |agent: &str| ["agent", "models"].iter().any(|at| is_meant(&format!("{at}.{agent}")));
-    let known = WITHOUT_EFFECT.iter().find(|(name, _)| is_meant(name)).map(|(_, why)| *why);
-    let why = known.or(OTHER_AGENTS.into_iter().any(is_agent).then_some(NO_SUCH_AGENT))?;
+    let (_, why) = WITHOUT_EFFECT.iter().find(|(name, _)| is_meant(name))?;
     Some(format!("`{}` has no effect: {why}", shown(key)))
 }
 
@@ -127,7 +158,8 @@ pub(super) fn unknown_section(key: &str) -> String {
 /// prefix would make all keys of the section look similar.
 pub(super) fn meant_setting(key: &str) -> Option<String> {
     let (section, leaf) = key.rsplit_once('.').unwrap_or(("", key));
-    let keys: Vec<_> = keys().map(|(key, _)| key).collect();
+    let mut keys: Vec<_> = keys().map(|(key, _)| key).collect();
+    keys.extend(keys_of_own(section));
     let parted = || keys.iter().map(|key| key.rsplit_once('.').unwrap_or(("", key.as_ref())));
     let neighbours = parted().filter(|(other, _)| *other == section).map(|(_, leaf)| leaf);
     if let Some(near) = nearest(leaf, neighbours, 1).first() {
@@ -151,6 +183,18 @@ pub(super) fn meant_setting(key: &str) -> Option<String> {
     let known_section = section.is_empty() || is_section(section);
     let whole_keys = keys.iter().map(AsRef::as_ref).filter(|_| !known_section);
     nearest(key, whole_keys, 1).first().map(|near| (*near).to_owned())
+}
+
+/// The keys of a section about an agent that the user describes; none for any other section.
+fn keys_of_own(section: &str) -> Vec<Cow<'static, str>> {
+    let Some((_, name)) = section.split_once('.').filter(|(_, name)| may_be_own(name)) else {
+        return vec![];
+    };
+    let own =
+        SETTINGS.iter().map(|setting| setting.key.replace(PLACEHOLDER, name).replace(OWN, name));
+    own.filter(|key| key.rsplit_once('.').is_some_and(|(of, _)| of == section))
+        .map(Cow::from)
+        .collect()
 }
 
 pub(super) fn meant_variable(name: &str) -> Option<String> {

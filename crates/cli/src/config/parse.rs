@@ -146,7 +146,8 @@ fn collect<'a, 'i>(table: &'a DeTable<'i>, section: &str, found: &mut ParsedSett
         } else if let Some(setting) = names::find(key).filter(|_| whole) {
             let target = Target::Setting { key: key.to_owned(), setting };
             found.leaves.push(Leaf { target, key_span, value });
-        } else if names::is_section(&full) && whole {
+        } else if names::is_section_of(&full, matches!(value.get_ref(), DeValue::Table(_))) && whole
+        {
             match value.get_ref() {
                 DeValue::Table(inner) => collect(inner, &full, found),
                 _ => found.leaves.push(Leaf { target: Target::Section(full), key_span, value }),

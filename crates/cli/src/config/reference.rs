@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 use super::gates;
 use super::names;
 use super::setting_kind::SettingKind;
-use super::settings::{AGENTS, ALIASES, DEFAULTS, PLACEHOLDER, Reach, SETTINGS, Setting};
+use super::settings::{
+    AGENTS, ALIASES, DEFAULTS, OWN, OWN_EXAMPLE, PLACEHOLDER, Reach, SETTINGS, Setting,
+};
 
 /// The JSON Schema of `ralph.toml`, draft 2020-12.
 pub(crate) fn schema() -> String {
@@ -17,6 +19,16 @@ pub(crate) fn schema() -> String {
         schema["default"] = json!(setting.default.view());
         insert(&mut root, &key, schema);
     }
+    let mut own = object();
+    for (leaf, setting) in names::of_own_agent() {
+        let mut schema = kind_schema(&setting.kind, setting.admits_empty());
+        schema["description"] = comment_of(&comments, setting).into();
+        schema["default"] = json!(setting.default.view());
+        own["properties"][leaf] = schema;
+    }
+    let agent = &mut root["properties"]["agent"];
+    agent["properties"][OWN_EXAMPLE] = own.clone();
+    agent["additionalProperties"] = own;
     for (alias, key) in ALIASES {
         let description = format!("An older spelling of {key}.");
         let schema = json!({ "type": "string", "description": description, "deprecated": true });
@@ -49,7 +61,15 @@ pub(crate) fn reference_markdown() -> String {
             page.push_str(&format!("\n## `[{section}]`\n"));
         }
         if section.contains(PLACEHOLDER) {
-            page.push_str(&format!("\n`{PLACEHOLDER}` is one of {}.\n", AGENTS.join(", ")));
+            page.push_str(&format!(
+                "\n`{PLACEHOLDER}` is one of {}, or the name of an agent that you describe.\n",
+                AGENTS.join(", ")
+            ));
+        }
+        if section.contains(OWN) {
+            page.push_str(&format!(
+                "\n`{OWN}` is the name of an agent that you describe ([Agents by config](agents-by-config.md)).\n"
+            ));
         }
         page.push_str("\n| key | default | meaning | who may set it |\n|---|---|---|---|\n");
         for setting in group {
@@ -104,7 +124,7 @@ pub(super) fn comments() -> Vec<(String, String)> {
 
 fn comment_of<'a>(comments: &'a [(String, String)], setting: &Setting) -> &'a str {
     // The commented defaults list one agent as an example for all of them.
-    let key = setting.key.replace(PLACEHOLDER, AGENTS[0]);
+    let key = setting.key.replace(PLACEHOLDER, AGENTS[0]).replace(OWN, OWN_EXAMPLE);
     comments.iter().find(|(name, _)| *name == key).map_or("", |(_, comment)| comment)
 }
 
@@ -166,6 +186,10 @@ fn kind_schema(kind: &SettingKind, empty: bool) -> Value {
         }
         SettingKind::Amount => json!({ "type": "number", "minimum": 0 }),
         SettingKind::Path if !empty => json!({ "type": "string", "minLength": 1 }),
+        SettingKind::Agent(words) => {
+            let own = json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$" });
+            json!({ "anyOf": [kind_schema(&SettingKind::Choice(words), empty), own] })
+        }
         SettingKind::Text | SettingKind::Path | SettingKind::Pattern | SettingKind::Host => {
             json!({ "type": "string" })
         }

@@ -8,7 +8,7 @@ use super::gates::Gate;
 use super::names;
 use super::position::FilePosition;
 use super::presets::Preset;
-use super::settings::{PLACEHOLDER, Reach, key};
+use super::settings::{OWN, PLACEHOLDER, Reach, key};
 use super::typed::{Key, List, OrPreset, Typed};
 use super::value::{Given, Value, View};
 
@@ -100,9 +100,9 @@ impl Config {
         self.get(key).into_iter().map(str::to_owned).collect()
     }
 
-    /// The value of a setting that each of [`AGENTS`](super::AGENTS) has.
+    /// The value of a setting that each of [`AGENTS`](super::settings::AGENTS) has.
     pub(crate) fn get_for<T: Typed>(&self, key: Key<T>, agent: &str) -> T::Value<'_> {
-        self.read::<T>(&key.name().replace(PLACEHOLDER, agent))
+        self.read::<T>(&key.name().replace(PLACEHOLDER, agent).replace(OWN, agent))
     }
 
     fn read<T: Typed>(&self, name: &str) -> T::Value<'_> {
@@ -183,7 +183,8 @@ impl Config {
 
     /// Every setting with its value, in the order of the table.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
-        names::keys().map(|(key, _)| {
+        let listed = names::keys().map(|(key, _)| key);
+        listed.chain(self.of_own_agents()).map(|key| {
             let value = self.view(&key);
             let origin = self.origin_of(&key).clone();
             Entry { key, value, origin }
@@ -192,7 +193,24 @@ impl Config {
 
     /// The same for a run with this preset: a setting that is "preset" has its value.
     pub(crate) fn entries_with(&self, preset: &'static Preset) -> impl Iterator<Item = Entry<'_>> {
-        names::keys().map(move |(key, _)| self.entry_with(key, preset))
+        let listed = names::keys().map(|(key, _)| key);
+        listed.chain(self.of_own_agents()).map(move |key| self.entry_with(key, preset))
+    }
+
+    /// The names of the agents that the user describes.
+    pub(crate) fn own_agents(&self) -> Vec<String> {
+        let name = |key: &String| {
+            let name = key.strip_prefix("agent.")?.strip_suffix(".path")?;
+            names::may_be_own(name).then(|| name.to_owned())
+        };
+        self.held.keys().filter_map(name).collect()
+    }
+
+    /// The keys that are set of agents that the user describes.
+    fn of_own_agents(&self) -> impl Iterator<Item = Cow<'static, str>> {
+        let unlisted = |key: &&String| names::keys().all(|(listed, _)| listed != ***key);
+        let keys: Vec<_> = self.held.keys().filter(unlisted).cloned().collect();
+        keys.into_iter().map(Cow::from)
     }
 
     pub(crate) fn entry_with(&self, key: Cow<'static, str>, preset: &'static Preset) -> Entry<'_> {

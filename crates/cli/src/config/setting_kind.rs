@@ -4,6 +4,7 @@ use ralph_core::forge::HostEntry;
 use ralph_core::glob::Patterns;
 use ralph_core::nearest::nearest;
 
+use super::names;
 use super::value::{self, Given, Value};
 
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +23,8 @@ pub(crate) enum SettingKind {
     /// A server and its kind: `git.example.org=gitlab`.
     Host,
     Choice(&'static [&'static str]),
+    /// One of these agents, or one that the user's config describes.
+    Agent(&'static [&'static str]),
     /// A length of time such as `15m`.
     Duration,
     /// A number of bytes such as `2GiB`.
@@ -63,9 +66,14 @@ impl SettingKind {
             Self::Pattern => "a pattern as in a .gitignore".to_owned(),
             Self::Host => "HOST=KIND, such as \"git.example.org=gitlab\"".to_owned(),
             Self::Choice(words) => format!("one of {}", listed(words)),
+            Self::Agent(words) => format!("one of {} or an agent of your config", listed(words)),
             Self::Duration => "a length of time such as \"15m\" or \"1h 30m\"".to_owned(),
             Self::Size => "a size such as \"500MB\" or \"2GiB\"".to_owned(),
             Self::List(Self::Choice(words)) => format!("a list of {}", listed(words)),
+            Self::List(Self::Agent(words)) => {
+                format!("a list of {} and agents of your config", listed(words))
+            }
+            Self::List(Self::Whole { .. }) => "a list of whole numbers such as [1, 2]".to_owned(),
             Self::List(_) => "a list of texts such as [\"one\", \"two\"]".to_owned(),
             Self::CountOrUnlimited => "a whole number or \"unlimited\"".to_owned(),
             Self::OrPreset(Self::Choice(words)) => {
@@ -129,6 +137,7 @@ impl SettingKind {
                     Self::Pattern => Patterns::read([text]).is_ok(),
                     Self::Host => HostEntry::read(text).is_ok(),
                     Self::Choice(words) => words.contains(text),
+                    Self::Agent(words) => words.contains(text) || names::may_be_own(text),
                     Self::Duration => value::duration(text).is_some(),
                     Self::Size => value::size(text).is_some(),
                     _ => !text.contains('\0'),
@@ -149,8 +158,8 @@ impl SettingKind {
     }
 
     fn is_text(&self) -> bool {
-        use SettingKind::{Choice, Duration, Host, Path, Pattern, Size, Text};
-        matches!(self, Text | Path | Pattern | Host | Choice(_) | Duration | Size)
+        use SettingKind::{Agent, Choice, Duration, Host, Path, Pattern, Size, Text};
+        matches!(self, Text | Path | Pattern | Host | Choice(_) | Agent(_) | Duration | Size)
     }
 
     /// What is wrong with a value of the right type.
@@ -171,7 +180,7 @@ impl SettingKind {
             return None;
         };
         let mut words = match self.inner() {
-            Self::Choice(words) => words.to_vec(),
+            Self::Choice(words) | Self::Agent(words) => words.to_vec(),
             Self::CountOrUnlimited => vec!["unlimited"],
             _ => Vec::new(),
         };
@@ -191,6 +200,7 @@ fn read_items(kind: &SettingKind, items: &[Given<'_>]) -> Result<Value, Refusal>
     for (index, item) in items.iter().enumerate() {
         match kind.read(item) {
             Ok(Value::Text(text)) => texts.push(text),
+            Ok(Value::Whole(number)) => texts.push(number.to_string()),
             Ok(_) => {}
             Err(refusal) => {
                 return Err(Refusal { item: Some(index), ..refusal });

@@ -15,6 +15,12 @@ pub(crate) const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "
 /// The segment of a key that stands for each of [`AGENTS`].
 pub(super) const PLACEHOLDER: &str = "<agent>";
 
+/// The segment of a key that stands for each agent that the user describes.
+pub(super) const OWN: &str = "<name>";
+
+/// The name by which lists of all keys show such an agent.
+pub(super) const OWN_EXAMPLE: &str = "command";
+
 /// Older spellings of keys, as they may appear at the top of a file.
 pub(super) const ALIASES: [(&str, &str); 2] =
     [("claude_path", "agent.claude.path"), ("build_prompt", "prompts.build")];
@@ -63,7 +69,8 @@ const TEXTS: SettingKind = SettingKind::List(&SettingKind::Text);
 const PATTERNS: SettingKind = SettingKind::List(&SettingKind::Pattern);
 const PATHS: SettingKind = SettingKind::List(&SettingKind::Path);
 const EVERY_AGENT: SettingKind =
-    SettingKind::Choice(&["claude", "codex", "gemini", "opencode", "acp", "script"]);
+    SettingKind::Agent(&["claude", "codex", "gemini", "opencode", "acp", "script"]);
+const EXIT_CODES: SettingKind = SettingKind::List(&SettingKind::Whole { min: 1, max: 255 });
 
 const BY_PRESET: Lit = Lit::Text("preset");
 const EMPTY: Lit = Lit::Text("");
@@ -159,6 +166,12 @@ settings! {
     AGENT_ARGS: List = guarded("agent.<agent>.args", TEXTS, NONE, Reach::Program);
 
     AGENT_SCRIPT_PATH: Text = guarded("agent.script.path", SettingKind::Path, EMPTY, Reach::Program);
+
+    AGENT_VERSION: Text = guarded("agent.<name>.version", SettingKind::Text, EMPTY, Reach::Program);
+    AGENT_LIMIT_EXIT: List = guarded("agent.<name>.limit_exit", EXIT_CODES, NONE, Reach::Program);
+    AGENT_LOGIN_EXIT: List = guarded("agent.<name>.login_exit", EXIT_CODES, NONE, Reach::Program);
+    AGENT_STATE: List = guarded("agent.<name>.state", PATHS, NONE, Reach::Program);
+    AGENT_HOSTS: List = guarded("agent.<name>.hosts", TEXTS, NONE, Reach::Program);
 
     MODELS_STRATEGY: OrPreset<Text> = by_preset("models.strategy", &SettingKind::Choice(&["agent", "fixed", "cost-optimized", "escalate", "plan-then-execute"]));
     MODELS_FIXED: Text = argument("models.fixed");

@@ -18,7 +18,7 @@ pub(crate) fn known(key: &str) -> Result<(&str, &'static Setting)> {
                 "gates are [[gate]] tables, which have no key of their own: ralph config edit";
             return invalid(message.to_owned()).by_usage();
         }
-        if names::is_section(key) {
+        if names::is_section_of(key, false) {
             let message = format!("`{key}` is a section; name one of its settings");
             return invalid(message).by_usage();
         }

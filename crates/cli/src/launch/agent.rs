@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use ralph_core::redact::Secrets;
 use ralph_core::run::Notice;
-use ralph_engine::agents::{AGENTS, Profile};
+use ralph_engine::agents::{self, AGENTS, Profile};
 use ralph_engine::host::{host, may_run};
 use ralph_engine::ports::ProbeEnd;
 use ralph_engine::probe;
 use ralph_engine::run::AgentProgram;
 
+use super::own;
 use crate::config::{Config, Key, Text, key};
 use crate::environment::{Environment, logins};
 use crate::error::{CliError, Result};
@@ -124,31 +125,16 @@ pub(super) fn find(
     config: &Config,
     context: &Context<'_>,
 ) -> Result<(AgentProgram, Vec<Notice>)> {
-    let agent = agent_profile(name)?;
     let environment = context.environment;
+    let Some(agent) = agents::find(name) else { return own::find(name, config, context) };
     if name == "script" {
         let cassette = Some(cassette(config, &context.folder())?);
         let executable = own_program(environment).into();
-        return Ok((AgentProgram { agent, executable, extra_args: vec![], cassette }, vec![]));
+        let program = AgentProgram { agent, executable, extra_args: vec![], cassette, made: None };
+        return Ok((program, vec![]));
     }
     let found = agent_program(name, agent.program, config, environment, &context.folder());
-    let executable = found.map_err(|lacking| {
-        let failed = match lacking {
-            Lacking::Unnamed => {
-                run_failed!("the agent {name} has no program: agent.{name}.path is not set")
-                    .hint(unnamed_hint(name))
-            }
-            Lacking::Missing(program) => run_failed!("the agent {program} was not found").hint(
-                format!("install it, or set its path: --set agent.{name}.path=/path/to/{name}"),
-            ),
-            Lacking::OfRepository(path) => run_failed!(
-                "the agent {} is inside the repository, where a session can change it",
-                path.display()
-            )
-            .hint(of_repository_hint(name, &path)),
-        };
-        failed.hint("check your setup: ralph doctor")
-    })?;
+    let executable = found.map_err(|lacking| lacking.of(name))?;
     // Each branch of a plan asks again, and an agent is slow to print its version.
     let mut known = context.odd_agents.borrow_mut();
     let notices = known
@@ -158,7 +144,7 @@ pub(super) fn find(
     let args = config.get_for(key::AGENT_ARGS, name);
     let extra_args = args.into_iter().map(str::to_owned).collect();
     let executable = executable.into();
-    Ok((AgentProgram { agent, executable, extra_args, cassette: None }, notices))
+    Ok((AgentProgram { agent, executable, extra_args, cassette: None, made: None }, notices))
 }
 
 /// The recording that the agent `script` plays.
@@ -181,6 +167,44 @@ pub(crate) enum Lacking {
     Missing(String),
     /// Only the repository has one.
     OfRepository(PathBuf),
+    /// The config names one in the repository.
+    Named(PathBuf),
+}
+
+/// What is wrong with a program of an agent that lies in the repository.
+fn of_repository(path: &Path) -> String {
+    format!("the agent {} is inside the repository, where a session can change it", path.display())
+}
+
+impl Lacking {
+    /// What to do about it.
+    pub(crate) fn remedy(&self, name: &str) -> String {
+        match self {
+            Self::Unnamed => unnamed_hint(name),
+            Self::Missing(_) => format!("install it, or set its path: agent.{name}.path"),
+            Self::OfRepository(path) => of_repository_hint(name, path),
+            Self::Named(_) => {
+                format!("move it out of the repository, and set its path: agent.{name}.path")
+            }
+        }
+    }
+
+    /// The error of a run that needs this agent.
+    pub(super) fn of(self, name: &str) -> CliError {
+        let failed = match self {
+            Self::Unnamed => {
+                run_failed!("the agent {name} has no program: agent.{name}.path is not set")
+                    .hint(self.remedy(name))
+            }
+            Self::Missing(program) => run_failed!("the agent {program} was not found").hint(
+                format!("install it, or set its path: --set agent.{name}.path=/path/to/{name}"),
+            ),
+            Self::OfRepository(ref path) | Self::Named(ref path) => {
+                run_failed!("{}", of_repository(path)).hint(self.remedy(name))
+            }
+        };
+        failed.hint("check your setup: ralph doctor")
+    }
 }
 
 /// The path of an agent's program; `usual` is its name if the settings name none. A path comes from the user, because
@@ -214,13 +238,13 @@ pub(crate) fn agent_program(
     if may_run(&path) { Ok(path) } else { Err(missing()) }
 }
 
-pub(crate) fn unnamed_hint(name: &str) -> String {
+fn unnamed_hint(name: &str) -> String {
     format!(
         "name the agent's program in your own config file: ralph config set --user agent.{name}.path PROGRAM"
     )
 }
 
-pub(crate) fn of_repository_hint(name: &str, path: &Path) -> String {
+fn of_repository_hint(name: &str, path: &Path) -> String {
     format!(
         "install it outside the repository, or name it in your own config file: agent.{name}.path = {:?}",
         path.display().to_string()
@@ -256,8 +280,7 @@ pub(super) fn environment(environment: &Environment, config: &Config) -> Vec<(Os
     let has = |name: &str| environment.all.iter().any(|(known, _)| known == OsStr::new(name));
     let bedrock = has("CLAUDE_CODE_USE_BEDROCK");
     let vertex = has("CLAUDE_CODE_USE_VERTEX");
-    let used: Vec<&Profile> =
-        named_agents(config).into_iter().filter_map(ralph_engine::agents::find).collect();
+    let used: Vec<&Profile> = named_agents(config).into_iter().filter_map(agents::find).collect();
     let of_agent = |name: &str| used.iter().any(|agent| agent.owns(name));
     let secret = |name: &str| SECRETS.iter().any(|word| name.to_ascii_uppercase().contains(word));
     let shared = used.iter().flat_map(|agent| agent.shared_variables);
@@ -311,11 +334,11 @@ pub(super) fn own_program(environment: &Environment) -> PathBuf {
     }
 }
 
-/// The profile of the agent that a user names.
+/// The profile of the built-in agent that a user names.
 pub(crate) fn agent_profile(name: &str) -> Result<&'static Profile> {
-    ralph_engine::agents::find(name).ok_or_else(|| {
+    agents::find(name).ok_or_else(|| {
         let names: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
-        run_failed!("there is no agent profile {name}")
-            .hint(format!("this version supports: {}", names.join(", ")))
+        run_failed!("the agent {name} is not built in")
+            .hint(format!("use one of these: {}", names.join(", ")))
     })
 }

@@ -36,7 +36,7 @@ pub(super) fn text(
         extra_args: plan.agent.program.extra_args.clone(),
         folder: plan.folder(),
         environment: plan.agent.environment.clone(),
-        prompt,
+        prompt: in_files(plan, prompt),
         model: model(plan),
         permissions: Permissions::of_session(
             &plan.agent.tools,
@@ -48,7 +48,7 @@ pub(super) fn text(
         session: None,
         verifies: false,
     };
-    let command = (plan.agent.program.agent.command)(&spec);
+    let command = plan.agent.program.command(&spec);
     let words = std::iter::once(&command.program).chain(&command.args);
     let stop = stop(plan, &survey);
     let strict = plan.config.get(key::LOOP_STRICT_EXIT);
@@ -192,6 +192,19 @@ fn in_file(plan: &Plan, file: &PlanFile, store: &mut dyn Store) -> Result<PlanPr
     Ok((page, prompt, survey))
 }
 
+/// The prompt as an agent by config takes it, see `Ports::in_files` of the engine.
+fn in_files(plan: &Plan, prompt: PromptBy) -> PromptBy {
+    let Some(made) = &plan.agent.program.made else { return prompt };
+    let text = match prompt {
+        PromptBy::System { .. } if made.takes_system() => return prompt,
+        PromptBy::System { system, task } => [system.text, task.text].join("\n\n"),
+        PromptBy::Stdin(text) | PromptBy::Argument(text) => text,
+    };
+    let logs = plan.project.ralph_dir().join("logs/session-…");
+    let system = Written { text: String::new(), file: logs.join("iteration-001.system.md") };
+    PromptBy::System { system, task: Written { text, file: logs.join("iteration-001.prompt.md") } }
+}
+
 /// Why the run would end before its first session, by the loop's own rules.
 fn stop(plan: &Plan, survey: &Survey) -> Option<StopReason> {
     let mut state = RunState::new(plan.policy.clone());
@@ -208,7 +221,7 @@ fn model(plan: &Plan) -> Option<String> {
     let policy = &plan.policy;
     let first = ModelFacts { iteration: 1, ..ModelFacts::default() };
     let chosen = choose(&policy.strategy, &ModelState::default(), &first);
-    chosen.model.map(|model| policy.tiers.name(&model).to_owned())
+    chosen.model.and_then(|model| policy.tiers.sent(&model))
 }
 
 fn own_words(plan: &Plan, shape: Shape, prompt: &str) -> Result<usize> {

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `policy` | one `Policy` from preset, settings and options |
 //! | `agent` | the agent's program, and the environment of sessions and gates |
+//! | `own` | agents that the user's config describes |
 //! | `command` | the name of the command that failed |
 //! | `sandbox` | the sandbox of the run |
 //! | `folders` | the lock of a run, and the removal of expired logs |
@@ -33,6 +34,7 @@ mod gates;
 mod lanes;
 mod misfits;
 mod notify;
+pub(crate) mod own;
 mod policy;
 mod prompt;
 pub(crate) mod publish;
@@ -74,9 +76,7 @@ use crate::trust;
 use crate::wiring::Context;
 
 use agent::agent_for;
-pub(crate) use agent::{
-    Lacking, agent_profile, agent_program, named_agents, of_repository_hint, unnamed_hint,
-};
+pub(crate) use agent::{Lacking, agent_profile, agent_program, named_agents};
 use command::{git_failed, run_error};
 pub(crate) use display::{DisplayKind, options as display_options, shown as chosen_display};
 pub(crate) use feature::{FeatureStep, FeatureWork};

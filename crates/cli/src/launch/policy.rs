@@ -11,7 +11,7 @@ use ralph_engine::plan_file::DONE_MARKER;
 use ralph_engine::run::AgentProgram;
 
 use super::{Interrupted, Mode, RunOptions, misfits, resume};
-use crate::config::{self, Config, Key, Preset, Text, key};
+use crate::config::{Config, Key, Preset, Text, key};
 use crate::error::{CliError, Result};
 
 /// How often ralph retries a failing store or git operation.
@@ -173,7 +173,7 @@ fn verifier_model(config: &Config, agent: &AgentProgram, verifier: &AgentProgram
         "" => VerifierModel::Own,
         name => {
             let tiers = tiers(config, verifier.agent);
-            VerifierModel::Named(tiers.name(&Model::named(name)).to_owned())
+            tiers.sent(&Model::named(name)).map_or(VerifierModel::Own, VerifierModel::Named)
         }
     }
 }
@@ -247,9 +247,10 @@ fn login(agent: &Profile, verifier: Option<&Profile>) -> String {
 }
 
 fn tiers(config: &Config, agent: &Profile) -> TierNames {
-    let name = |key: Key<Text>| match config::AGENTS.contains(&agent.name) {
-        true => config.get_for(key, agent.name),
-        false => "",
+    let name = |key: Key<Text>| match agent.name {
+        // A recording knows no model.
+        "script" => "",
+        name => config.get_for(key, name),
     };
     // By its size, or by Claude's name for it.
     let one_of = |size, tier, usual: &str| {
@@ -261,5 +262,6 @@ fn tiers(config: &Config, agent: &Profile) -> TierNames {
         opus: one_of(key::MODELS_LARGE, key::MODELS_OPUS, usual.large),
         sonnet: one_of(key::MODELS_MEDIUM, key::MODELS_SONNET, usual.medium),
         haiku: one_of(key::MODELS_SMALL, key::MODELS_HAIKU, usual.small),
+        agent_chooses: usual.large.is_empty(),
     }
 }

@@ -215,7 +215,7 @@ pub(crate) fn sandbox_config(
             file_size: config.get(key::SANDBOX_LIMITS_FILE_SIZE),
         },
         network: network(config)?,
-        agents: agents.iter().flat_map(|agent| agent.agent.state).copied().collect(),
+        agents: agents.iter().flat_map(|agent| agent.states()).collect(),
         project: project.clone(),
     })
 }

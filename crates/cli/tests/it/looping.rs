@@ -21,6 +21,7 @@ mod modes;
 #[cfg(target_os = "linux")]
 mod notifying;
 mod outcomes;
+mod own_agents;
 #[cfg(target_os = "linux")]
 mod own_git;
 mod owning;

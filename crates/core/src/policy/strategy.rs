@@ -83,6 +83,9 @@ pub struct TierNames {
     pub sonnet: String,
     /// The small model.
     pub haiku: String,
+    /// The agent chooses itself where a name is empty: no model is sent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub agent_chooses: bool,
 }
 
 impl TierNames {
@@ -95,7 +98,15 @@ impl TierNames {
         }
     }
 
-    /// The name to send to the agent.
+    /// The name to send to the agent; `None` leaves the choice to it.
+    pub fn sent(&self, model: &Model) -> Option<String> {
+        match model {
+            Model::Tier(tier) if self.agent_chooses && self.own(*tier).is_empty() => None,
+            model => Some(self.name(model).to_owned()),
+        }
+    }
+
+    /// The name of a model.
     pub fn name<'a>(&'a self, model: &'a Model) -> &'a str {
         let tier = match model {
             Model::Named(name) => return name,

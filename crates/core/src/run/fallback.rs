@@ -11,7 +11,7 @@ use crate::policy::backoff::{MAX_TRANSIENT, usage_probe};
 use crate::policy::strategy::{Model, TierNames};
 use crate::time::{Timestamp, millis};
 
-/// So many rate limits, overloads or missing connections in a row are no hiccup: another agent goes on.
+/// After this many rate limits, overloads or lost connections in a row another agent goes on.
 const HICCUPS: u32 = 3;
 
 /// An agent that works while the preferred one cannot.

@@ -10,6 +10,7 @@
 //! | [`gemini`] | Gemini CLI of Google, by its stream of JSON events |
 //! | [`opencode`] | opencode, with any provider, by the events of `opencode run` |
 //! | [`script`] | the built-in agent that plays a cassette: demos and tests |
+//! | [`command`] | any other program, as the user's config describes it |
 //!
 //! A new agent is a file with a `Profile` and a `Driver`, and a row in [`AGENTS`].
 
@@ -23,6 +24,7 @@ use crate::process::LineEffect;
 pub mod acp;
 pub mod claude;
 pub mod codex;
+pub mod command;
 pub mod gemini;
 mod interactive;
 mod lines;

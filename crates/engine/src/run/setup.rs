@@ -10,13 +10,14 @@ use ralph_core::ids::RunId;
 use ralph_core::redact::Secrets;
 use ralph_core::run::{Notice, Policy, Resume};
 
-use crate::agents::Profile;
+use crate::agents::command::CommandAgent;
+use crate::agents::{Driver, Profile, SessionSpec};
 use crate::entropy::Ids;
 use crate::gates::inputs::GateInputs;
 use crate::gates::{GateRules, GateSpec};
 use crate::plan_file::PlanFile;
 use crate::ports::{Clock, KeepSaves, Peek, Scope, Store, Vcs};
-use crate::process::Watch;
+use crate::process::{CommandSpec, Watch};
 use crate::project::Project;
 use crate::prompts::prompting::Prompting;
 use crate::publishing::PublishSetup;
@@ -25,7 +26,7 @@ use crate::run::checks::deliverable::Deliverable;
 use crate::run::shared_budget::SharedBudget;
 use crate::run_files::state_file::{Record, Request};
 use crate::run_files::{RunLogs, WorktreeLock};
-use crate::sandbox::{Programs, Sandbox};
+use crate::sandbox::{AgentState, Programs, Sandbox};
 use crate::socket::SessionRequestHandler;
 use crate::trust::Deciding;
 
@@ -61,6 +62,32 @@ pub struct AgentProgram {
     pub extra_args: Vec<String>,
     /// What `script` plays.
     pub cassette: Option<PathBuf>,
+    /// What the user's config says about it; `None` for a built-in agent.
+    pub made: Option<Arc<CommandAgent>>,
+}
+
+impl AgentProgram {
+    /// The call of a session.
+    pub fn command(&self, spec: &SessionSpec) -> CommandSpec {
+        match &self.made {
+            Some(made) => made.command(spec),
+            None => (self.agent.command)(spec),
+        }
+    }
+
+    /// The other side of its session.
+    pub fn driver(&self, spec: &SessionSpec) -> Box<dyn Driver> {
+        match &self.made {
+            Some(made) => made.driver(),
+            None => (self.agent.driver)(Some(spec)),
+        }
+    }
+
+    /// The folders of its files, and the hosts that it needs.
+    pub fn states(&self) -> impl Iterator<Item = AgentState> {
+        let made = self.made.iter().flat_map(|made| made.state.clone());
+        self.agent.state.iter().copied().chain(made)
+    }
 }
 
 impl Setup {

@@ -442,7 +442,7 @@ impl Sandbox {
                 .into_iter()
                 .for_each(|(name, value)| set(name, value));
         }
-        states.iter().map(OwnState::environment).for_each(|(n, v)| set(n, v));
+        states.iter().filter_map(OwnState::environment).for_each(|(n, v)| set(n, v));
         sandboxed.environment.iter().for_each(|(name, value)| set(name.clone(), value.clone()));
         // Git in other folders than the worktree knows who commits, too.
         let own = config.home.git(self.mounts()).filter(|_| sandboxed.kind != ProgramKind::Helper);

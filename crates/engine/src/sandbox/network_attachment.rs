@@ -60,7 +60,10 @@ fn endpoints(agent: &AgentState, environment: &[(OsString, OsString)]) -> Vec<En
         Some(url) => of_url(url).into_iter().collect(),
         None => hosts
             .iter()
-            .filter_map(|host| Some(Endpoint::new(Host::parse(host).ok()?, 443)))
+            .filter_map(|host| match host.contains(':') {
+                true => host.parse().ok(),
+                false => Some(Endpoint::new(Host::parse(host).ok()?, 443)),
+            })
             .collect(),
     }
 }

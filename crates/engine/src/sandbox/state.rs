@@ -152,19 +152,22 @@ impl OwnState {
     }
 
     pub(super) fn binds(&self) -> Vec<Bind> {
-        let mut all = vec![Bind::writable(&self.own)];
+        // Without a variable that names another place, the agent looks only in the usual one.
+        let place = if self.what.variable.is_empty() { &self.real } else { &self.own };
+        let mut all = vec![Bind::writable(&self.own).at(place)];
         let replaced =
             |name: &str| self.judging().iter().any(|(own, _)| Path::new(own).starts_with(name));
         let settings = self.what.settings.iter().filter(|name| !replaced(name));
         let settings = settings.map(|name| (self.real.join(name), name));
         let there = settings.filter(|(path, _)| path.exists());
-        all.extend(there.map(|(path, name)| Bind::readable(path).at(self.own.join(name))));
+        all.extend(there.map(|(path, name)| Bind::readable(path).at(place.join(name))));
         all
     }
 
-    pub(super) fn environment(&self) -> (OsString, OsString) {
+    pub(super) fn environment(&self) -> Option<(OsString, OsString)> {
+        let variable = Some(self.what.variable).filter(|variable| !variable.is_empty())?;
         let above = self.own.parent().filter(|_| self.what.names_parent);
-        (self.what.variable.into(), above.unwrap_or(&self.own).into())
+        Some((variable.into(), above.unwrap_or(&self.own).into()))
     }
 }
 
@@ -257,13 +260,13 @@ mod tests {
         let state = OwnState::new(below, Path::new("/cache"), Some(home), &[]).unwrap();
         assert_eq!(state.real, home.join(".local/share/agent"));
         assert_eq!(state.own, Path::new("/cache/agents/local-share-agent/agent"));
-        assert_eq!(state.environment().1, "/cache/agents/local-share-agent");
+        assert_eq!(state.environment().unwrap().1, "/cache/agents/local-share-agent");
         let set = [("AGENT_HOME".into(), "/elsewhere".into())];
         assert_eq!(below.real_folder(&set, Some(home)), Some("/elsewhere/agent".into()));
         let top = AgentState { folder: ".agent", names_parent: true, ..WHAT };
         let state = OwnState::new(top, Path::new("/cache"), Some(home), &[]).unwrap();
         assert_eq!(
-            (state.real.as_path(), state.environment().1),
+            (state.real.as_path(), state.environment().unwrap().1),
             (home.join(".agent").as_path(), "/cache/agents/agent".into())
         );
     }

@@ -7,11 +7,12 @@ use ralph_engine::agents::{self, Profile};
 use ralph_engine::host::host;
 use ralph_engine::ports::ProbeEnd;
 use ralph_engine::probe;
+use ralph_engine::project::Project;
 
 use super::check::Check;
 use crate::config::{Config, key};
 use crate::environment::Environment;
-use crate::launch::{Lacking, agent_program, of_repository_hint, unnamed_hint};
+use crate::launch::{Lacking, agent_program, own};
 
 /// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -23,30 +24,69 @@ pub(super) fn inspect(
     environment: &Environment,
     folder: &Path,
 ) -> Option<Vec<Check>> {
-    let Some(profile) = agents::find(name).filter(|profile| !profile.install.is_empty()) else {
-        return alone(Check::ok("agent", format!("{name} plays a recording and needs no login")));
+    let Some(profile) = agents::find(name) else {
+        return of_config(name, config, environment, folder);
     };
+    if profile.install.is_empty() {
+        return alone(Check::ok("agent", format!("{name} plays a recording and needs no login")));
+    }
     let path = match agent_program(name, profile.program, config, environment, folder) {
         Ok(path) => path,
-        Err(Lacking::Unnamed) => {
-            let says = format!("{name}: agent.{name}.path is not set");
-            return alone(Check::fail("agent", says).remedy(unnamed_hint(name)));
-        }
         Err(Lacking::Missing(program)) => {
             let check = Check::fail("agent", format!("{name}: program {program} not found"))
                 .remedy(format!("install it: {}", profile.install))
                 .remedy(format!("or set its path: agent.{name}.path"));
             return alone(check);
         }
-        Err(Lacking::OfRepository(path)) => {
-            let place = path.display();
-            let says = format!("{place} is inside the repository, where a session can change it");
-            return alone(Check::fail("agent", says).remedy(of_repository_hint(name, &path)));
-        }
+        Err(lacking) => return alone(unusable(name, &lacking)),
     };
     let patience = config.get(key::AGENT_SILENCE).map_or(PATIENCE, |limit| limit.min(PATIENCE));
     let version = version(profile, &path, folder, environment, patience)?;
     Some(vec![version, login(profile, environment)])
+}
+
+/// An agent by config: ralph knows its program, and perhaps how it prints its version.
+fn of_config(
+    name: &str,
+    config: &Config,
+    environment: &Environment,
+    folder: &Path,
+) -> Option<Vec<Check>> {
+    let made = match own::described(name, config, environment) {
+        Ok(made) => made,
+        Err(error) => return alone(Check::fail("agent", error.message())),
+    };
+    let project = Project::find(folder).ok();
+    let path = match own::program(name, config, (project.as_ref(), folder), environment) {
+        Ok(path) => path,
+        Err(lacking) => return alone(unusable(name, &lacking)),
+    };
+    let place = path.display();
+    if made.version.is_empty() {
+        return alone(Check::ok("agent", format!("{name} ({place}), from your config")));
+    }
+    let variables = host().environment(&environment.all);
+    let ran = probe::run(&path, &[&made.version], folder, &variables, PATIENCE);
+    let printed = ran.output.trim().lines().next().unwrap_or_default().to_owned();
+    alone(match ran.end {
+        ProbeEnd::Exited(0) => Check::ok("agent", format!("{name} {printed} ({place})")),
+        ProbeEnd::Interrupted => return None,
+        _ => Check::fail("agent", format!("{place} {} failed", made.version))
+            .output(&ran.output)
+            .remedy(format!("reinstall it, or change agent.{name}.version")),
+    })
+}
+
+/// A program that is missing, or that a session can change.
+fn unusable(name: &str, lacking: &Lacking) -> Check {
+    let says = match lacking {
+        Lacking::Unnamed => format!("{name}: agent.{name}.path is not set"),
+        Lacking::Missing(program) => format!("{name}: program {program} not found"),
+        Lacking::OfRepository(path) | Lacking::Named(path) => {
+            format!("{} is inside the repository, where a session can change it", path.display())
+        }
+    };
+    Check::fail("agent", says).remedy(lacking.remedy(name))
 }
 
 fn alone(check: Check) -> Option<Vec<Check>> {

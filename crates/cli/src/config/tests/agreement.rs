@@ -35,7 +35,12 @@ fn commented_defaults_and_table_agree_one_to_one() {
     written.sort_by(|a, b| a.0.cmp(&b.0));
     let mut table: Vec<(String, Value)> = SETTINGS
         .iter()
-        .map(|setting| (setting.key.replace("<agent>", "claude"), toml_of(&setting.default)))
+        .map(|setting| {
+            (
+                setting.key.replace("<agent>", "claude").replace("<name>", "command"),
+                toml_of(&setting.default),
+            )
+        })
         .collect();
     let in_table_order: Vec<String> = table.iter().map(|(key, _)| key.clone()).collect();
     table.sort_by(|a, b| a.0.cmp(&b.0));
@@ -101,6 +106,11 @@ fn keys_are_unique_also_as_variables() {
     for key in ["agent.claude.args", "models.claude.opus", "agent.script.path", "preset"] {
         assert!(keys.iter().any(|known| known == key) && names::find(key).is_some(), "{key}");
     }
+    for key in
+        ["agent.made-up.path", "agent.command.args", "agent.my_2.state", "models.aider.large"]
+    {
+        assert!(names::find(key).is_some(), "{key}");
+    }
     for key in ["agent.script.args", "agent.<agent>.path", "loop", "", "agent.claude"] {
         assert!(names::find(key).is_none(), "{key}");
     }
@@ -120,7 +130,7 @@ fn the_schema_has_every_key() {
     let level = &schema["properties"]["sandbox"]["properties"]["level"];
     assert_eq!(level["enum"][0], "auto");
     let build = &schema["properties"]["agent"]["properties"]["build"];
-    assert!(build["enum"].as_array().unwrap().contains(&"".into()));
+    assert!(build["anyOf"][0]["enum"].as_array().unwrap().contains(&"".into()));
     let gate = &schema["properties"]["gate"]["items"];
     assert_eq!(gate["required"], serde_json::json!(["name", "command"]));
     assert_eq!(schema["properties"]["claude_path"]["deprecated"], true);
@@ -138,7 +148,9 @@ fn the_page_has_a_row_for_every_setting() {
         page.contains("Not allowed in a repo's ralph.toml. | you, not the repo's ralph.toml |")
     );
     assert!(page.contains("\n## `[[gate]]`\n"));
-    assert!(page.contains("`<agent>` is one of claude, codex, gemini, opencode, acp."));
+    assert!(page.contains(
+        "`<agent>` is one of claude, codex, gemini, opencode, acp, or the name of an agent that you describe."
+    ));
 }
 
 #[test]
@@ -153,7 +165,6 @@ fn a_setting_of_another_version_is_named_and_has_no_effect() {
             "agent.command.path = '/x'",
             "`agent.command` has no effect: this version does not have this agent",
         ),
-        ("[agent.command]\nargv = ['x']", "`agent.command` has no effect"),
         ("loop.source = 'store'", "`loop.source` has no effect: the preset decides where"),
         ("loop.prompt = 'stdin'", "`loop.prompt` has no effect"),
         ("[serve]\nport = 1", "`serve` has no effect: this version has no web page"),

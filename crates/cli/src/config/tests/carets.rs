@@ -331,6 +331,15 @@ fn unknown_names_are_errors_where_money_work_or_trust_depends_on_them() {
             "unknown section `agent.calude`; did you mean `agent.claude`?",
         ),
         (
+            "[agent.made-up]\npth = '/x'",
+            "unknown setting `agent.made-up.pth`; did you mean `agent.made-up.path`?",
+        ),
+        (
+            "[agent.made-up]\nlimit_exits = [1]",
+            "unknown setting `agent.made-up.limit_exits`; did you mean `agent.made-up.limit_exit`?",
+        ),
+        ("[agent.claude]\nstate = []", "unknown setting `agent.claude.state`"),
+        (
             "[completion]\nclaim = 'trust'",
             "unknown setting `completion.claim`; did you mean `completion.claims`?",
         ),

@@ -32,6 +32,11 @@ const HOSTILE: &[(&str, &[&str], &str)] = &[
     ("agent.acp.path", &["'tools/agent'", "'/bin/sh'"], ""),
     ("agent.acp.args", &["['--yolo']", "['-c', 'evil']"], ""),
     ("agent.script.path", &["'evil.cassette'"], ""),
+    ("agent.command.version", &["'--evil'"], ""),
+    ("agent.command.limit_exit", &["[1]"], ""),
+    ("agent.command.login_exit", &["[1]"], ""),
+    ("agent.command.state", &["['~/.ssh']"], ""),
+    ("agent.command.hosts", &["['evil.example']"], ""),
     ("models.fixed", &["'--dangerously-skip-permissions'", "' -x'"], ""),
     ("models.verify", &["'--mcp-config=evil.json'"], ""),
     ("models.claude.opus", &["'--x'"], ""),
@@ -166,6 +171,7 @@ fn a_record_that_a_session_could_write_names_no_program() {
         ("agent.claude.path", "/tmp/evil"),
         ("agent.claude.args", "--mcp-config,evil.json"),
         ("agent.allowed_tools", "WebFetch"),
+        ("agent.made-up.path", "/tmp/evil"),
         ("git.worktree.ssh_key", "/tmp/key"),
     ] {
         assert_eq!(config.refuses_resumed(key, value, true), None, "{key}");
@@ -175,4 +181,12 @@ fn a_record_that_a_session_could_write_names_no_program() {
     // A recording runs nothing outside of its session.
     assert_eq!(config.refuses_resumed("agent.script.path", "x.jsonl", false), None);
     assert_eq!(config.refuses_resumed("models.fixed", "opus", false), None);
+}
+
+#[test]
+fn no_repo_describes_an_agent() {
+    for key in ["path = 'evil'", "args = ['x']", "hosts = ['evil.example']", "state = ['~/.ssh']"] {
+        let output = error(repo(&format!("[agent.made-up]\n{key}")));
+        assert!(output.contains("can only be set in your own config file"), "{key}: {output}");
+    }
 }

@@ -46,6 +46,11 @@ agent.opencode.args | cli/tests/it/effects/agents.rs::opencode_has_its_own_progr
 agent.acp.path | cli/tests/it/acp.rs::the_program_and_its_arguments_are_those_of_the_settings
 agent.acp.args | cli/tests/it/acp.rs::the_program_and_its_arguments_are_those_of_the_settings
 agent.script.path | cli/tests/it/effects/agents.rs::each_kind_of_work_has_the_agent_that_its_setting_names
+agent.command.version | cli/tests/it/looping/own_agents.rs::doctor_prints_the_version_of_an_agent_by_config
+agent.command.limit_exit | cli/tests/it/looping/own_agents.rs::an_exit_code_may_mean_a_limit_and_another_agent_goes_on
+agent.command.login_exit | cli/tests/it/looping/own_agents.rs::an_exit_code_may_mean_a_missing_login
+agent.command.state | cli/tests/it/looping/own_agents.rs::an_agent_by_config_sees_its_files_and_changes_a_copy
+agent.command.hosts | cli/tests/it/looping/own_agents.rs::an_agent_by_config_reaches_its_hosts_and_no_others
 models.strategy | cli/tests/it/effects/agents.rs::the_model_is_chosen_as_the_settings_say
 models.fixed | cli/tests/it/effects/agents.rs::the_model_is_chosen_as_the_settings_say
 models.verify | cli/tests/it/looping/verifying.rs::another_agent_and_another_model_may_verify

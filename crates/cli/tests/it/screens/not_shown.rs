@@ -21,8 +21,6 @@ pub(super) const NOT_SHOWN: &[(&str, &str)] = &[
         "give this list its own ids: ralph import {name} --prefix {prefix}",
         "`interchange` imports two features of spec-kit",
     ),
-    ("there is no agent profile {name}", "the settings refuse the name first"),
-    ("this version supports: {}", "the settings refuse the name first"),
     ("there is no preset {name}", "the settings refuse the name first"),
     ("choose one of these: --preset {}", "the settings refuse the name first"),
     (

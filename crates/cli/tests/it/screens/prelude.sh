@@ -22,3 +22,9 @@ running() {
   echo $! >> ../pids
   while ! [ -s .ralph/run.lock ]; do sleep 0.01; done
 }
+
+# The user's config describes the agent made-up: each argument is a line about it.
+own_config() {
+  mkdir -p ~/.config/ralph
+  printf '%s\n' '[agent.made-up]' "$@" > ~/.config/ralph/config.toml
+}

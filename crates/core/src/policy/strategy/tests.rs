@@ -165,6 +165,10 @@ fn s1_22_an_override_is_reported_when_it_differs() {
 #[test]
 fn tiers_are_called_what_the_table_says() {
     let names = TierNames { opus: "gpt-large".into(), ..TierNames::default() };
+    assert_eq!(names.sent(&Model::Tier(Tier::Sonnet)).as_deref(), Some("sonnet"));
+    let chooses = TierNames { agent_chooses: true, ..names.clone() };
+    assert_eq!(chooses.sent(&Model::Tier(Tier::Opus)).as_deref(), Some("gpt-large"));
+    assert_eq!(chooses.sent(&Model::Tier(Tier::Sonnet)), None);
     assert_eq!(names.name(&Model::Tier(Tier::Opus)), "gpt-large");
     assert_eq!(names.name(&Model::Tier(Tier::Sonnet)), "sonnet");
     assert_eq!(names.name(&Model::named("haiku")), "haiku");

@@ -163,7 +163,7 @@ impl Draft {
         let name = |model: &Model| match agent.checked_sub(1).and_then(|at| policy.fallback.get(at))
         {
             Some(fallback) => fallback.model(model),
-            None => Some(policy.tiers.name(model).to_owned()),
+            None => policy.tiers.sent(model),
         };
         let model = choice.model.as_ref().and_then(name);
         let raised = choice.overridden.as_ref().and_then(|instead| match instead.by {

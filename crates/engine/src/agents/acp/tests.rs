@@ -24,6 +24,7 @@ fn spec(permissions: Permissions) -> SessionSpec {
         permissions,
         cassette: None,
         session: None,
+        sandboxed: true,
         verifies: false,
     }
 }

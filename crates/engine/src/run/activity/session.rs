@@ -17,7 +17,7 @@ use ralph_core::text::tail;
 use ralph_core::{TaskId, Timestamp};
 use tokio::sync::{mpsc, watch};
 
-use crate::agents::{Profile, PromptBy, SessionSpec, Written};
+use crate::agents::{PromptBy, SessionSpec, Written};
 use crate::crash;
 use crate::ports::{HEARTBEAT, Vcs};
 use crate::process::{Mark, Said, Stop};
@@ -28,7 +28,7 @@ use crate::run::activity::judge::blocking;
 use crate::run::activity::session_listener::SessionListener;
 use crate::run::ports::{Answer, Failed, Ports};
 use crate::run::sandboxed::session_binds;
-use crate::run::setup::PromptStyle;
+use crate::run::setup::{AgentProgram, PromptStyle};
 use crate::run::slot_state::SlotState;
 use crate::run_files::clean::CleanFile;
 use crate::run_files::private_file;
@@ -141,7 +141,7 @@ impl Ports {
         let (open, says) = self.open_conversation(slot.id);
         self.open_messages(slot.id);
         let vcs = Arc::clone(&slot.workspace().vcs);
-        let agent = self.setup.agent.program_of(job.agent).agent;
+        let agent = self.setup.agent.program_of(job.agent);
         let played = tokio::select! {
             biased;
             never = heartbeats(&*vcs) => match never {},
@@ -225,16 +225,15 @@ impl Ports {
     pub(in crate::run) async fn play(
         &self,
         slot: &SlotState,
-        agent: &Profile,
+        agent: &AgentProgram,
         (spec, sandboxed): (&SessionSpec, &SandboxedCommand),
         log: &Path,
         raw: Option<File>,
         (stop, says): (watch::Receiver<Stop>, Option<mpsc::Receiver<Said>>),
     ) -> Played {
-        let command = (agent.command)(spec);
+        let command = agent.command(spec);
         let mark = Mark::new(&self.setup.files.project.root, u64::from(slot.iteration));
-        let driver = (agent.driver)(Some(spec));
-        let mut listener = SessionListener::new(driver, self.display.clone(), slot.id);
+        let mut listener = SessionListener::new(agent.driver(spec), self.display.clone(), slot.id);
         let interrupts = stop.clone();
         let mut raw = raw.map(|file| CleanFile::new(file, &self.setup.files.secrets));
         let raw_writer = raw.as_mut().map(|raw| raw as &mut (dyn Write + Send));
@@ -339,6 +338,7 @@ impl Ports {
             }
         }
         let agent = self.setup.agent.program_of(job.agent);
+        let prompt = self.in_files(agent, (job.iteration, ""), prompt)?;
         let spec = SessionSpec {
             executable: agent.executable.clone(),
             extra_args: agent.extra_args.clone(),
@@ -443,6 +443,25 @@ impl Ports {
                 Ok(PromptBy::Argument(prompt))
             }
         }
+    }
+
+    /// The prompt as an agent by config takes it: in files, and as one text where it takes no rules apart. `of` names
+    /// the iteration, and what the files are called besides.
+    pub(in crate::run) fn in_files(
+        &self,
+        agent: &AgentProgram,
+        (iteration, of): (u32, &str),
+        prompt: PromptBy,
+    ) -> Result<PromptBy, Failed> {
+        let Some(made) = &agent.made else { return Ok(prompt) };
+        let text = match prompt {
+            PromptBy::System { .. } if made.takes_system() => return Ok(prompt),
+            PromptBy::System { system, task } => [system.text, task.text].join("\n\n"),
+            PromptBy::Stdin(text) | PromptBy::Argument(text) => text,
+        };
+        let system = self.written(iteration, &format!("{of}.system.md"), String::new())?;
+        let task = self.written(iteration, &format!("{of}.prompt.md"), text)?;
+        Ok(PromptBy::System { system, task })
     }
 
     pub(in crate::run) fn written(

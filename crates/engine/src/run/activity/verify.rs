@@ -138,6 +138,7 @@ impl Ports {
         let socket =
             SessionSocket::open(&self.sockets, number, identity, handler, &self.ralph_inside())
                 .map_err(|error| Failed::new(Port::Prompt, error, false))?;
+        let prompt = self.in_files(verifier, (slot.iteration, ".verifier"), prompt)?;
         let spec = SessionSpec {
             executable: verifier.executable.clone(),
             extra_args: verifier.extra_args.clone(),
@@ -159,7 +160,7 @@ impl Ports {
         let (raw, stop) = (self.raw_log(&log), self.stop(slot.id).subscribe());
         self.take(&Input::SessionStarted { slot: slot.id, log: log.display().to_string() });
         // A verifier judges by itself: nobody talks to it.
-        Ok(self.play(slot, verifier.agent, (&spec, &sandboxed), &log, raw, (stop, None)).await)
+        Ok(self.play(slot, verifier, (&spec, &sandboxed), &log, raw, (stop, None)).await)
     }
 }
 

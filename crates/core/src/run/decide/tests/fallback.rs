@@ -19,21 +19,21 @@ fn window(resets_in: u64) -> Play {
 impl World {
     /// Which agent replaced which, and the limit for which it did.
     fn switches(&self) -> Vec<(&str, &str, Option<Class>)> {
-        let one = |fact| match fact {
-            &Fact::AgentSwitched { ref from, ref to, limit, .. } => {
+        let found = self.facts.iter().filter_map(|fact| match fact {
+            Fact::AgentSwitched { from, to, limit, .. } => {
                 Some((from.as_str(), to.as_str(), limit.map(|limit| limit.class)))
             }
             _ => None,
-        };
-        self.facts.iter().filter_map(one).collect()
+        });
+        found.collect()
     }
 
     fn waits(&self) -> Vec<&Wait> {
-        let one = |fact| match fact {
+        let found = self.facts.iter().filter_map(|fact| match fact {
             Fact::WaitStarted { wait, .. } => Some(wait),
             _ => None,
-        };
-        self.facts.iter().filter_map(one).collect()
+        });
+        found.collect()
     }
 
     /// Lets time pass after each session.

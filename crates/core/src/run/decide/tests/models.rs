@@ -4,7 +4,12 @@ use super::*;
 use crate::policy::strategy::Model;
 
 fn tiers() -> TierNames {
-    TierNames { opus: "o".to_owned(), sonnet: "s".to_owned(), haiku: "h".to_owned() }
+    TierNames {
+        opus: "o".to_owned(),
+        sonnet: "s".to_owned(),
+        haiku: "h".to_owned(),
+        agent_chooses: false,
+    }
 }
 
 fn with(strategy: Strategy) -> Policy {
