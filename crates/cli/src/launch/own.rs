@@ -67,11 +67,13 @@ pub(crate) fn described(
     if config.get_for(key::AGENT_PATH, name).is_empty() {
         let known = AGENTS.iter().map(|agent| agent.name.to_owned());
         let known: Vec<String> = known.chain(config.own_agents()).collect();
-        return Err(run_failed!("the agent {name} is neither built in nor in your config")
-            .hint(format!("use one of these: {}", known.join(", ")))
-            .hint(format!(
-                "or describe it in your own config file: [agent.{name}] with path and args"
-            )));
+        let unknown = match is_of_this_call(name, config) {
+            true => usage!("the agent {name} is neither built in nor in your config"),
+            false => run_failed!("the agent {name} is neither built in nor in your config"),
+        };
+        return Err(unknown.hint(format!("use one of these: {}", known.join(", "))).hint(format!(
+            "or describe it in your own config file: [agent.{name}] with path and args"
+        )));
     }
     let args: Vec<String> =
         config.get_for(key::AGENT_ARGS, name).into_iter().map(str::to_owned).collect();
@@ -101,6 +103,13 @@ pub(crate) fn described(
         login_exit: codes(config.get_for(key::AGENT_LOGIN_EXIT, name)),
         state,
     })
+}
+
+/// Whether a flag of this call names the agent.
+fn is_of_this_call(name: &str, config: &Config) -> bool {
+    let roles = [key::AGENT_NAME, key::AGENT_BUILD, key::AGENT_PLAN, key::AGENT_VERIFY];
+    roles.into_iter().any(|role| config.by_flag(role) && config.get(role) == name)
+        || (config.by_flag(key::AGENT_FALLBACK) && config.get(key::AGENT_FALLBACK).contains(&name))
 }
 
 /// The settings admit only whole numbers.

@@ -471,7 +471,7 @@ fn another_agent_gets_skills_hooks_and_rules_where_it_looks_for_them() {
     // It reports a full context where there is none.
     let events: Vec<&String> = settings["hooks"].as_object().unwrap().keys().collect();
     assert_eq!(events, ["SessionEnd"]);
-    assert!(env.ralph(&["config", "show"]).success().contains("agent.name = \"gemini\""));
+    assert_eq!(env.ralph(&["config", "get", "agent.name"]).success().trim(), "gemini");
     // Now the settings name it.
     assert!(lines(&env.ralph(&["init"]).success()).values().all(|did| *did == "kept"));
     env.ralph(&["init", "--undo"]).success();

@@ -73,7 +73,8 @@ pub(crate) fn cmd_init(args: &InitArgs, context: &mut Context<'_>) -> Done {
     let proposal = Proposal::of(&project);
     let all = wants_all(args, &project, &proposal, context)?;
     let mode = if args.force { Mode::Force } else { Mode::Add };
-    let config = context.config()?;
+    // Settings that cannot be read are reported where they are used; here the defaults do.
+    let config = context.config().unwrap_or_default();
     let agent = args.agent.as_deref().map(launch::agent_profile).transpose()?;
     let agents = match agent {
         Some(agent) => vec![agent],

@@ -161,10 +161,6 @@ fn every_setting_is_read_as_the_kind_that_its_row_says() {
 #[test]
 fn a_setting_of_another_version_is_named_and_has_no_effect() {
     for (text, output) in [
-        (
-            "agent.command.path = '/x'",
-            "`agent.command` has no effect: this version does not have this agent",
-        ),
         ("loop.source = 'store'", "`loop.source` has no effect: the preset decides where"),
         ("loop.prompt = 'stdin'", "`loop.prompt` has no effect"),
         ("[serve]\nport = 1", "`serve` has no effect: this version has no web page"),
@@ -173,9 +169,6 @@ fn a_setting_of_another_version_is_named_and_has_no_effect() {
         assert!(warnings.len() == 1 && warnings[0].contains(output), "{text}: {warnings:?}");
         assert_eq!(config(repo(text)).held.len(), 0, "{text}");
     }
-    let refused = error(set("agent.command.path=/x"));
-    assert!(refused.contains("`agent.command.path` has no effect"), "{refused}");
-    assert!(error(set("agent.name=command")).contains("\"claude\", \"codex\""));
     // A name that no version knows is still an error where money and trust are.
     assert!(error(repo("[agent]\nfalback = []")).contains("unknown setting"));
 }

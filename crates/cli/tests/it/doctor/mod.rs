@@ -129,7 +129,7 @@ fn no_agent_is_a_failure_with_the_remedy() {
         ("agent.name=codex", "install it: npm install -g @openai/codex"),
         ("agent.verify=gemini", "install it: npm install -g @google/gemini-cli"),
         ("agent.name=opencode", "install it: npm install -g opencode-ai"),
-        ("agent.name=other", "\"acp\", \"script\", not \"other\""),
+        ("agent.name=other", "the agent other is neither built in nor in your config"),
     ] {
         let text = env.ralph(&["doctor", "--set", set]).stdout;
         assert!(text.contains(part), "{set}: {text}");
