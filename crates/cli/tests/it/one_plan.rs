@@ -111,7 +111,7 @@ fn run(name: &str) -> Option<Result> {
     std::fs::write(&config, user).unwrap();
     let settings = [
         "[completion]\napprove = \"risky\"\napprove_lines = 3\n",
-        "[loop]\nverify = false\n",
+        "[loop]\nverify = false\n\n[models]\nstrategy = \"agent\"\n",
         "[[gate]]\nname = \"words\"\ncommand = \"! grep -l bad *.txt || { echo forbidden word; exit 1; }\"\n",
     ];
     agent.write("ralph.toml", settings.join("\n"));

@@ -11,6 +11,7 @@ pub(super) const TABLE: &str = "
 --help | cli/tests/it/effects/tasks.rs::the_options_of_every_command_do_what_they_say
 --version | cli/tests/it/effects/tasks.rs::the_options_of_every_command_do_what_they_say
 
+init --agent | cli/tests/it/init.rs::another_agent_gets_skills_hooks_and_rules_where_it_looks_for_them
 init --force | cli/tests/it/init.rs::what_is_there_is_kept_and_only_force_writes_ralphs_own_files_again
 init --gates | cli/tests/it/init.rs::other_checks_are_comments_until_you_want_them_as_gates
 init --undo | cli/tests/it/init.rs::init_is_undone_completely_and_keeps_what_you_changed
