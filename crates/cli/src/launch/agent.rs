@@ -338,7 +338,7 @@ pub(super) fn own_program(environment: &Environment) -> PathBuf {
 pub(crate) fn agent_profile(name: &str) -> Result<&'static Profile> {
     agents::find(name).ok_or_else(|| {
         let names: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
-        run_failed!("the agent {name} is not built in")
+        failed!("the agent {name} is not built in")
             .hint(format!("use one of these: {}", names.join(", ")))
     })
 }

@@ -32,9 +32,17 @@ pub(super) fn needs_user_action(view: View<'_>) -> Option<StopReason> {
         return None;
     }
     let mut why = why(view.state, class);
-    let login = Some(view.state.policy.login.as_str());
-    let login = login.filter(|login| class == Class::Auth && !login.is_empty());
-    if let Some(remedy) = login.or(class.remedy()) {
+    let (login, agents) = (&view.state.policy.login, &view.state.agents);
+    let remedy = match (class, agents.name(agents.current())) {
+        // The settings are about the preferred agent.
+        (Class::Auth, _) if agents.current() == 0 && !login.is_empty() => Some(login.clone()),
+        // The remedy of the class names the login of Claude Code.
+        (Class::Auth, agent) if !matches!(agent, "" | "claude" | "script") => {
+            Some(format!("log in to {agent}, or set its API key and name it in agent.env"))
+        }
+        _ => class.remedy().map(str::to_owned),
+    };
+    if let Some(remedy) = remedy {
         why = format!("{}; {remedy}", why.trim_end_matches('.'));
     }
     Some(StopReason::AgentFailed { why, class: Some(class) })
