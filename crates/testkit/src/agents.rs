@@ -95,6 +95,8 @@ impl AgentKind {
                     "security": { "auth": { "selectedType": "gemini-api-key" } },
                     "privacy": { "usageStatisticsEnabled": false },
                     "telemetry": { "enabled": false },
+                    // Left to itself it asks a model which model to ask, and asks again for a minute.
+                    "model": { "name": "gemini-2.5-pro" },
                     "general": { "disableAutoUpdate": true, "disableUpdateNag": true },
                 });
                 put(&env.home(), ".gemini/settings.json", &settings.to_string());

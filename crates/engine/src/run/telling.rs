@@ -244,7 +244,7 @@ impl Ports {
         for Message { message, .. } in waiting {
             let known = self.dispatcher().knows_message(slot, message.number);
             if !known {
-                // The session is over: whatever the loop wants to be said, nobody is there to hear it.
+                // The session is over: no text reaches it any more.
                 self.step(&Input::Control(Control::Tell { task: task.clone(), message }));
             }
         }

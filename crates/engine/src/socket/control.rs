@@ -88,7 +88,7 @@ async fn pass_on(control: Control, controls: &mpsc::Sender<ReceivedControl>) -> 
     let tells = matches!(control, Control::Tell { .. });
     match controls.send_timeout(ReceivedControl { control, reply }, PATIENCE).await {
         Ok(()) if tells => {
-            // A session that is being prepared may take longer: then nobody knows yet.
+            // A session that is being prepared may take longer: then the answer is still open.
             let answer = tokio::time::timeout(PATIENCE, answer).await.ok();
             let session = answer.map(|answer| answer.unwrap_or(false));
             ControlReply { ok: true, session, ..ControlReply::default() }

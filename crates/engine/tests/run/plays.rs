@@ -342,7 +342,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.unwrap()
 }
 
-/// The next text for the session; never, where nobody sends one.
+/// The next text for the session; never, where none is sent.
 async fn next(says: &mut Option<mpsc::Receiver<Said>>) -> Said {
     if let Some(said) = match says {
         Some(says) => says.recv().await,

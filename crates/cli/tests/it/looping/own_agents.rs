@@ -24,7 +24,7 @@ fn level(env: &TestEnv) -> String {
     journal(env)[0]["level"].as_str().unwrap().to_owned()
 }
 
-/// Does its task, whatever it is told.
+/// Does its task, whatever the prompt says.
 const WORKS: &str = r#"echo "$RALPH_TASK_ID" > "$RALPH_TASK_ID.txt"; echo "Done. <task-done>$RALPH_TASK_ID</task-done>""#;
 
 #[test]

@@ -159,7 +159,7 @@ impl Ports {
         let log = self.setup.files.logs.verifier_raw(slot.iteration);
         let (raw, stop) = (self.raw_log(&log), self.stop(slot.id).subscribe());
         self.take(&Input::SessionStarted { slot: slot.id, log: log.display().to_string() });
-        // A verifier judges by itself: nobody talks to it.
+        // A verifier judges by itself: it takes no texts.
         Ok(self.play(slot, verifier, (&spec, &sandboxed), &log, raw, (stop, None)).await)
     }
 }
