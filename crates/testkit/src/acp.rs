@@ -94,6 +94,9 @@ impl AcpEnv {
             skip(&format!("{}: not installed: {}", agent.name(), error.trim()));
             return None;
         }
+        if let (AcpAgent::Gemini, Ok(executable)) = (agent, install("gemini")) {
+            AgentKind::Gemini.show(&mut env, &executable);
+        }
         let server = ModelServer::start(script);
         agent.configure(&mut env, &server.url());
         Some(Self { env, server, agent })

@@ -125,7 +125,7 @@ impl AgentKind {
     }
 
     /// Puts the folder of a script on the `PATH`: a sandbox shows what is there.
-    fn show(self, env: &mut TestEnv, executable: &Path) {
+    pub(crate) fn show(self, env: &mut TestEnv, executable: &Path) {
         if self == Self::Gemini {
             let bin = env.folder().join("bin");
             let bundle = executable.parent().unwrap();
