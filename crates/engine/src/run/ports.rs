@@ -286,15 +286,21 @@ impl Ports {
         self.sessions.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Queues an input for the loop. Results of effects are not queued: [`Ports::answer`].
+    /// Queues an input for the loop. Neither results of effects nor notices are queued: [`Ports::answer`],
+    /// [`Ports::notify`].
     pub(super) fn send(&self, input: Input) {
         // The receiver is gone only when the run has ended.
         let _ = self.inputs.send(input);
     }
 
-    /// Shows users a notice. It has no other effect.
+    /// Records a notice and shows it. Not queued: the run could end before it is read.
+    pub(super) fn notify(&self, notice: Notice) {
+        self.step(&Input::Notice(notice));
+    }
+
+    /// The same for a sentence.
     pub(super) fn notice(&self, text: impl Into<String>) {
-        self.step(&Input::Notice(Notice::Other { text: text.into() }));
+        self.notify(Notice::Other { text: text.into() });
     }
 
     /// Takes a step, and starts its effects.

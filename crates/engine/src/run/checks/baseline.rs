@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use ralph_core::attempt::old_failures::{RedBefore, compare};
 use ralph_core::ids::RunId;
 use ralph_core::records::Verdict;
-use ralph_core::run::{GateReport, Input, Notice};
+use ralph_core::run::{GateReport, Notice};
 use serde::{Deserialize, Serialize};
 
 use crate::gates::command::{GateLocation, Ran, file_name};
@@ -131,12 +131,12 @@ impl Ports {
     }
 
     fn report_baseline(&self, ran: &Ran) {
-        self.send(Input::Notice(Notice::Baseline {
+        self.notify(Notice::Baseline {
             gate: ran.report.name.clone(),
             verdict: ran.report.verdict,
             failing: ran.digest.failing.iter().take(NAMED_TESTS).cloned().collect(),
             count: u32::try_from(ran.digest.failing.len()).unwrap_or(u32::MAX),
-        }));
+        });
     }
 
     /// The report about a gate, in the light of what it said before the first session.

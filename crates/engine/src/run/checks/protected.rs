@@ -6,7 +6,7 @@ use std::path::Path;
 use ralph_core::agents_md;
 use ralph_core::amounts::first_of;
 use ralph_core::records::Verdict;
-use ralph_core::run::{GateReport, Input, Notice, PROTECTED};
+use ralph_core::run::{GateReport, Notice, PROTECTED};
 
 use super::Check;
 use crate::gates::guarded::Guarded;
@@ -38,7 +38,7 @@ impl Check for ProtectedFiles {
         let rejected = ports.setup.gates.rules.reject;
         // The same tree is judged again after another commit, or when gates changed it.
         if files != known {
-            ports.send(Input::Notice(Notice::Protected { files: files.clone(), rejected }));
+            ports.notify(Notice::Protected { files: files.clone(), rejected });
         }
         let refused = || GateReport::of_check(PROTECTED, Verdict::Fail, sentence(&files));
         Ok(rejected.then(refused))

@@ -3,7 +3,7 @@
 
 use ralph_core::attempt::weakened::{ChangedFile, find, may_hold_tests};
 use ralph_core::records::{Changes, FileChange};
-use ralph_core::run::{GateReport, Input, Notice};
+use ralph_core::run::{GateReport, Notice};
 use ralph_core::view::words;
 
 use super::Check;
@@ -75,7 +75,7 @@ impl Ports {
         {
             let count = u32::try_from(found.len()).unwrap_or(u32::MAX);
             let found = found.iter().take(NAMED).cloned().collect();
-            self.send(Input::Notice(Notice::TestsWeakened { found, count }));
+            self.notify(Notice::TestsWeakened { found, count });
         }
         slot.weakened = Some((trees, found));
         Ok(())
