@@ -97,6 +97,7 @@ struct Result {
     tree: String,
     history: String,
     tasks: BTreeMap<String, Value>,
+    report: Vec<Value>,
 }
 
 fn run(name: &str) -> Option<Result> {
@@ -133,7 +134,16 @@ fn run(name: &str) -> Option<Result> {
         tree: agent.git(&["rev-parse", "HEAD^{tree}"]),
         history: agent.git(&["log", "--format=%s"]),
         tasks: (1..=TASKS).map(task).map(|id| (id.clone(), record(&agent, &id))).collect(),
+        report: report(&agent),
     })
+}
+
+/// What `ralph report` says of each task and of all, apart from tokens, prices and times.
+fn report(env: &TestEnv) -> Vec<Value> {
+    let report: Value = ralph_testkit::data(&env.ralph(&["report", "--json"]).success());
+    let counts = |row: &Value| json!([row["name"], row["attempts"], row["finished"]]);
+    let rows = report["tasks"].as_array().unwrap().iter().map(counts);
+    rows.chain([counts(&report["total"])]).collect()
 }
 
 /// What the records say about a task: its status, and of each attempt how it ended and what the gates said.
@@ -160,6 +170,7 @@ fn compare(names: &[&str]) {
         assert_eq!(first, second, "{one} and {other}");
     }
     let Some((_, result)) = results.first() else { return };
+    assert_eq!(result.report.last(), Some(&json!([Value::Null, TASKS + 2, TASKS])), "{result:?}");
     assert_eq!(result.tasks[RETRIED]["ends"], json!(["red", "done"]));
     assert_eq!(result.tasks[ASKED]["ends"], json!(["question", "done"]));
     assert!(result.tasks.values().all(|task| task["status"] == "done"), "{result:?}");

@@ -21,7 +21,7 @@ pub struct Total {
     pub attempts: u64,
     /// How many sessions that no attempt accounts for.
     pub sessions: u64,
-    /// How many tasks are done or failed for good by them.
+    /// How many tasks they ended: done, failed for good, or finished and up to your approval.
     #[serde(rename = "finished")]
     pub settled: u64,
     pub input_tokens: u64,
@@ -40,7 +40,7 @@ impl Total {
         for attempt in attempts {
             sum.add(attempt);
             let outcome = attempt.end.as_ref().map(|end| end.outcome.as_str());
-            let ends = [Class::Done, Class::TaskFailed].map(Class::as_str);
+            let ends = [Class::Done, Class::TaskFailed, Class::Approval].map(Class::as_str);
             if outcome.is_some_and(|outcome| ends.contains(&outcome)) {
                 settled.insert(attempt.task.clone());
             }
@@ -340,6 +340,15 @@ mod tests {
             (2, Some(750_000), 300)
         );
         assert_eq!(total.duration_ms, 125_000);
+    }
+
+    #[test]
+    fn approved_work_counts_as_a_finished_task_once() {
+        let attempts = [attempt(1, "a", None, "approval"), attempt(2, "b", None, "approval")];
+        let again = attempt(3, "b", None, "done");
+        let waits = attempt(4, "c", None, "question");
+        let total = Total::of(attempts.iter().chain([&again, &waits]));
+        assert_eq!((total.settled, total.attempts), (2, 4));
     }
 
     #[test]
