@@ -38,10 +38,10 @@ words! {
         Answered = "answered",
         /// The user lets finished work land.
         Approved = "approved",
-        /// The user told the agent something. The text is the message; its number is its place among them.
-        Told = "told",
+        /// A message of the user for the agent. Its number is its place among them.
+        Message = "message",
         /// A session got a message of the user. The text says which message, and in which attempt.
-        Given = "given",
+        Delivered = "delivered",
     }
 }
 

@@ -129,7 +129,7 @@ classes! {
     /// Requested done, judged green, and waits until the user approves it.
     Approval = "approval", Waiting, retry No, breaker Reset, counts true, attempt, "waiting for your approval";
     /// The session got to an end of the task before it got a message of the user: another one goes on with both.
-    Told = "told", Pending, retry No, breaker Reset, counts true, attempt, "your message came after the session";
+    NewMessage = "new-message", Pending, retry No, breaker Reset, counts true, attempt, "your message came after the session";
     /// The agent said FAILURE.
     Failure = "failure", Pending, retry No, breaker Same, counts true, attempt, "the agent said FAILURE";
     /// It died, or ended without a result.

@@ -10,10 +10,10 @@ use crate::records::{Attempt, LogEntry, LogKind, Message, UserMessage};
 
 /// The messages about a task, in order.
 pub fn messages(log: &[LogEntry], attempts: &[Attempt]) -> Vec<Message> {
-    let told = log.iter().filter(|entry| entry.kind == LogKind::Told);
+    let told = log.iter().filter(|entry| entry.kind == LogKind::Message);
     let rows: Vec<(u32, AttemptId)> = log
         .iter()
-        .filter(|entry| entry.kind == LogKind::Given)
+        .filter(|entry| entry.kind == LogKind::Delivered)
         .filter_map(|entry| given_of(&entry.text))
         .collect();
     told.zip(1..)
@@ -93,11 +93,11 @@ mod tests {
     fn unread_after(classes: &[Option<Class>]) -> Vec<u32> {
         let attempts: Vec<Attempt> =
             classes.iter().enumerate().map(|(number, class)| attempt(number, *class)).collect();
-        let mut log = vec![entry(LogKind::Told, "one")];
+        let mut log = vec![entry(LogKind::Message, "one")];
         for attempt in &attempts {
-            log.push(entry(LogKind::Given, &given_line(1, &attempt.id)));
+            log.push(entry(LogKind::Delivered, &given_line(1, &attempt.id)));
         }
-        log.push(entry(LogKind::Told, "two"));
+        log.push(entry(LogKind::Message, "two"));
         unread(&log, &attempts).into_iter().map(|message| message.number).collect()
     }
 
@@ -117,8 +117,8 @@ mod tests {
     #[test]
     fn a_message_that_the_last_session_did_not_get_waits_for_another_one() {
         let attempts = [attempt(0, None)];
-        let told = entry(LogKind::Told, "one");
-        let given = entry(LogKind::Given, &given_line(1, &attempts[0].id));
+        let told = entry(LogKind::Message, "one");
+        let given = entry(LogKind::Delivered, &given_line(1, &attempts[0].id));
         assert!(waits_for_session(std::slice::from_ref(&told), &attempts));
         assert!(!waits_for_session(&[told, given], &attempts));
         assert!(!waits_for_session(&[], &attempts));
@@ -128,7 +128,7 @@ mod tests {
     fn a_note_that_looks_like_a_delivery_is_none() {
         let attempts = [attempt(0, Some(Class::Done))];
         let line = given_line(1, &attempts[0].id);
-        let log = [entry(LogKind::Told, "one"), entry(LogKind::Note, &line)];
+        let log = [entry(LogKind::Message, "one"), entry(LogKind::Note, &line)];
         assert_eq!(unread(&log, &attempts).len(), 1);
         assert_eq!(given_of("message x to attempt a-1"), None);
     }

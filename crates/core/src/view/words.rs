@@ -223,7 +223,7 @@ pub fn control(control: &Control) -> (&'static str, String) {
         Control::Cancel(level) => ("stopping", cancelled(*level, 1)),
         Control::Skip { task } => ("skipped", format!("{task} is waiting for you")),
         Control::Retry { task } => ("retry", format!("{task} starts over")),
-        Control::Tell { task, message } => ("told", format!("{task}: {}", message.text)),
+        Control::Tell { task, message } => ("message", format!("{task}: {}", message.text)),
     }
 }
 

@@ -165,7 +165,7 @@ impl Ports {
         let (mut store, mut told) = (self.store(), vec![]);
         for (_, task) in slot.plan.iter().flat_map(SyncedPlan::open) {
             let log = store.log(&task.id)?;
-            if log.iter().any(|entry| entry.kind == LogKind::Told) {
+            if log.iter().any(|entry| entry.kind == LogKind::Message) {
                 told.push((task.id.clone(), unread(&log, &store.attempts(&task.id)?)));
             }
         }
@@ -231,7 +231,7 @@ impl Ports {
         let waiting = {
             let mut store = self.store();
             let log = store.log(task)?;
-            let attempts = match log.iter().any(|entry| entry.kind == LogKind::Told) {
+            let attempts = match log.iter().any(|entry| entry.kind == LogKind::Message) {
                 true => store.attempts(task)?,
                 false => return Ok(()),
             };

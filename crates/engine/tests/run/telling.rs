@@ -97,7 +97,7 @@ fn a_message_goes_to_the_next_attempt_if_the_session_did_not_end_by_itself() {
         assert_eq!(found, [1, 1], "{}", last.log("a"));
         assert_eq!(last.status("a"), Status::Done);
         let log = last.store().log(&task_id("a")).unwrap();
-        let told = log.iter().filter(|entry| entry.kind == LogKind::Told).count();
+        let told = log.iter().filter(|entry| entry.kind == LogKind::Message).count();
         assert_eq!(told, 1);
     }
 }
@@ -106,7 +106,7 @@ fn a_message_goes_to_the_next_attempt_if_the_session_did_not_end_by_itself() {
 fn a_session_that_cannot_be_told_is_followed_by_one_that_has_the_message() {
     let first = works().does(|inside| assert_eq!(tells(inside, "use tabs"), Some(false)));
     let played = World::new(&["a"]).build([first, works().writes("b.txt", "tabs\n")]);
-    assert_eq!(played.classes(), [Class::Told, Class::Done]);
+    assert_eq!(played.classes(), [Class::NewMessage, Class::Done]);
     assert_eq!(in_prompts(&played, "use tabs"), [0, 1]);
     assert_eq!(played.task("a").retry_count, 0);
     assert_eq!(played.commits().len(), 1, "{:?}", played.commits());
@@ -139,7 +139,7 @@ fn a_message_that_a_killed_session_got_is_in_the_next_prompt_once() {
 fn a_message_that_the_agent_does_not_confirm_goes_to_the_next_attempt() {
     let first = works().deaf().does(|inside| assert_eq!(tells(inside, "use tabs"), Some(true)));
     let played = World::new(&["a"]).with_claude().build([first, works().writes("b.txt", "b\n")]);
-    assert_eq!(played.classes(), [Class::Told, Class::Done]);
+    assert_eq!(played.classes(), [Class::NewMessage, Class::Done]);
     assert_eq!(in_prompts(&played, "use tabs"), [0, 1]);
 }
 
@@ -150,7 +150,7 @@ fn a_message_that_only_the_task_database_has_gets_a_session_too() {
         inside.store().tell(&task_id("a"), "use tabs", &user(), inside.now()).unwrap();
     });
     let played = World::new(&["a"]).build([first, works().writes("b.txt", "b\n")]);
-    assert_eq!(played.classes(), [Class::Told, Class::Done]);
+    assert_eq!(played.classes(), [Class::NewMessage, Class::Done]);
     assert_eq!(in_prompts(&played, "use tabs"), [0, 1]);
 }
 
@@ -175,7 +175,7 @@ fn a_message_that_comes_while_gates_run_gets_a_session() {
         (0, String::new())
     });
     let played = world.build([works(), done()]);
-    assert_eq!(played.classes(), [Class::Told, Class::Done]);
+    assert_eq!(played.classes(), [Class::NewMessage, Class::Done]);
     assert_eq!(in_prompts(&played, "use tabs"), [0, 1]);
     assert_eq!(played.committed("a.txt").as_deref(), Some("work\n"), "the first work lands");
 }

@@ -146,7 +146,7 @@ pub(crate) fn a_message_waits_until_an_attempt_that_got_it_ends(store: &mut dyn 
     for _ in 0..2 {
         store.give(&t, &attempt.id, &[1, 7], &by("a"), at(4)).unwrap();
     }
-    let given = store.log(&t).unwrap().into_iter().filter(|entry| entry.kind == LogKind::Given);
+    let given = store.log(&t).unwrap().into_iter().filter(|entry| entry.kind == LogKind::Delivered);
     let given: Vec<String> = given.map(|entry| entry.text).collect();
     assert_eq!(given, ["message 1 to attempt at-1"]);
     assert_eq!(waiting(store), [1, 2]);

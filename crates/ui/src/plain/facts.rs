@@ -77,9 +77,9 @@ impl<W: Write> PlainReporter<W> {
                 }
             }
             Fact::MessageGiven { task, message, live, .. } => {
-                let what = if *live { "the session has read" } else { "the prompt has" };
-                let text = format!("{what} message {} about {task}", message.number);
-                self.named("told", Meaning::Faint, &text);
+                let where_to = if *live { "read by the session" } else { "in the prompt" };
+                let text = format!("{} about {task}: {where_to}", message.number);
+                self.named("message", Meaning::Faint, &text);
             }
             Fact::SessionEnded { slot, report } => self.session_ended(*slot, report),
             Fact::CandidateMade { slot, changed, files, file_count, .. } => {

@@ -12,7 +12,7 @@ fn got(world: &World) -> Vec<(usize, Option<String>)> {
     let log = shown["log"].as_array().unwrap();
     let given: Vec<&str> = log
         .iter()
-        .filter(|entry| entry["kind"] == "given")
+        .filter(|entry| entry["kind"] == "delivered")
         .map(|entry| entry["text"].as_str().unwrap())
         .collect();
     let of = |(number, attempt): (usize, &serde_json::Value)| {

@@ -50,7 +50,7 @@ fn a_session_that_takes_no_messages_is_followed_by_one_that_has_it() {
     touch(&env, "go");
     let ran = Ran::end_of(running);
     assert_eq!((ran.code, status(&env, "a").as_str()), (0, "done"), "{}", ran.stderr);
-    assert_eq!(classes(&env), ["told", "done"]);
+    assert_eq!(classes(&env), ["new_message", "done"]);
     assert!(!prompt(&env, 1).contains("use tabs"));
     assert_eq!(prompt(&env, 2).matches("use tabs").count(), 1);
     assert!(ran.stderr.contains("a: use tabs"), "the run shows it: {}", ran.stderr);
@@ -89,7 +89,7 @@ fn attach_shows_the_session_and_tells_it_what_is_typed() {
     assert!(shown.contains("the session of a is over"), "{shown}");
     assert_eq!(log(&env, "a").matches("use tabs").count(), 1);
     assert_eq!(Ran::end_of(running).code, 0);
-    assert_eq!(classes(&env), ["told", "done"]);
+    assert_eq!(classes(&env), ["new_message", "done"]);
 }
 
 #[test]

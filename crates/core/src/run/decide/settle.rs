@@ -325,7 +325,8 @@ fn came_too_late(
 ) -> Option<(Class, String, Option<RequestedOutcome>)> {
     let own = work.session.iteration.task.as_ref().is_some_and(|own| own.id == task.id);
     let ends = matches!(class, Class::Done | Class::Approval | Class::TaskFailed);
-    (under.unread && own && ends).then(|| (Class::Told, Class::Told.words().to_owned(), None))
+    (under.unread && own && ends)
+        .then(|| (Class::NewMessage, Class::NewMessage.words().to_owned(), None))
 }
 
 /// The class of a request for done, by the results of the gates.

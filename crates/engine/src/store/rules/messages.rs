@@ -30,7 +30,7 @@ impl<T: Table> Change<'_, T> {
         if unread >= MAX_UNREAD {
             return Err(Refusal::TooManyMessages { id: task.id, unread }.into());
         }
-        self.log(key, LogKind::Told, text)?;
+        self.log(key, LogKind::Message, text)?;
         Ok(u32::try_from(told.len()).unwrap_or(u32::MAX).saturating_add(1))
     }
 
@@ -44,7 +44,7 @@ impl<T: Table> Change<'_, T> {
         for told in self.told(key)? {
             let number = told.message.number;
             if messages.contains(&number) && !told.given.contains(attempt) {
-                self.log(key, LogKind::Given, &given_line(number, attempt))?;
+                self.log(key, LogKind::Delivered, &given_line(number, attempt))?;
             }
         }
         Ok(())

@@ -74,7 +74,7 @@ fn a_task_whose_session_did_not_get_a_message_is_not_done_before_another_one_did
             &mut [done().gate(true), done().gate(true)].iter().skip(world.sessions as usize),
         );
         let classes: Vec<Class> = world.settlements.iter().map(|it| it.class).collect();
-        assert_eq!(classes[..2], [Class::Told, Class::Done]);
+        assert_eq!(classes[..2], [Class::NewMessage, Class::Done]);
         assert_eq!(world.settlements[0].tasks[0].action, Some(TaskAction::Release));
         assert_eq!(world.statuses(), ["done"]);
     }
@@ -117,7 +117,7 @@ fn an_agent_that_gives_up_without_the_message_is_asked_again() {
     tell(&mut world, "t-0", 1);
     said(&mut world);
     world.go_on(&mut [says("<task-failed>{id}</task-failed>"), done()].iter());
-    assert_eq!((world.settlements[0].class, world.statuses()), (Class::Told, vec!["done"]));
+    assert_eq!((world.settlements[0].class, world.statuses()), (Class::NewMessage, vec!["done"]));
 }
 
 #[test]
