@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
+use crate::claude;
 use crate::model_server::{ModelServer, Request, Script};
 use crate::{Ran, TestEnv, skip};
 
@@ -159,7 +160,7 @@ fn put(home: &Path, path: &str, text: &str) {
 }
 
 /// Installs an agent unless it is there. Returns its executable, or why there is none.
-pub(crate) fn install(name: &str) -> Result<PathBuf, String> {
+pub fn install(name: &str) -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(root.join("tools/install-agents")).arg(name).output();
     let output = output.map_err(|error| error.to_string())?;
@@ -228,6 +229,17 @@ impl AgentEnv {
         kind.link(&executable, &self.env.folder().join("bin").join(kind.name()));
         kind.show(&mut self.env, &executable);
         kind.configure(&mut self.env, &self.server.url());
+        Some(self)
+    }
+
+    /// Adds Claude Code, logged in to a subscription: with an API key it does not learn when a usage limit resets. `None`,
+    /// with a printed warning, where it cannot be installed.
+    pub fn with_subscribed_claude(mut self) -> Option<Self> {
+        let executable = claude::claude()?;
+        std::os::unix::fs::symlink(executable, self.env.folder().join("bin").join("claude"))
+            .unwrap();
+        claude::configure(&mut self.env, &self.server.url());
+        self.env.set("ANTHROPIC_API_KEY", "").set("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-fake");
         Some(self)
     }
 

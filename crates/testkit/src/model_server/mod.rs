@@ -187,13 +187,18 @@ impl Shared {
             let tokens = messages.map(|list| list.to_string().len()).into_iter().max();
             let tokens = tokens.unwrap_or_default() / 4;
             Reaction::Json(json!({ "input_tokens": tokens, "totalTokens": tokens }))
-        } else if request.is_turn() {
-            Reaction::Turn(lock(&self.player).next(request))
+        } else if let Some(turn) = self.turn(request) {
+            Reaction::Turn(turn)
         } else if request.is_compaction() {
             Reaction::Turn(Turn::text("<summary>What was said, in short.</summary>"))
         } else {
             Reaction::Turn(Turn::text("Scripted"))
         }
+    }
+
+    fn turn(&self, request: &Request) -> Option<Turn> {
+        let mut player = lock(&self.player);
+        player.takes(request).then(|| player.next(request))
     }
 
     fn answer(&self, request: &Request, reaction: Reaction, to: &mut Answer<'_>) -> io::Result<()> {

@@ -25,6 +25,7 @@ pub struct Script {
     sessions: Vec<Planned>,
     for_ever: bool,
     function: Option<Arc<Function>>,
+    without_tools: bool,
 }
 
 type Function = dyn Fn(&Request) -> Turn + Send + Sync;
@@ -65,6 +66,12 @@ impl Script {
     pub fn answering(function: impl Fn(&Request) -> Turn + Send + Sync + 'static) -> Self {
         Self { function: Some(Arc::new(function)), ..Self::default() }
     }
+
+    /// The agent gives its model no tools, so requests without them are its turns, too.
+    pub fn without_tools(mut self) -> Self {
+        self.without_tools = true;
+        self
+    }
 }
 
 impl fmt::Debug for Script {
@@ -97,6 +104,11 @@ impl Player {
     pub(super) fn new(script: Script) -> Self {
         let taken = vec![false; script.sessions.len()];
         Self { script, taken, running: HashMap::new(), beyond: 0 }
+    }
+
+    /// Whether a request takes the next step of the script.
+    pub(super) fn takes(&self, request: &Request) -> bool {
+        request.is_turn() || self.script.without_tools
     }
 
     /// How many requests came that the script does not know.

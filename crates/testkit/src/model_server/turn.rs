@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ralph_core::Timestamp;
 use serde_json::Value;
 
 /// One answer of the model, or one way to fail.
@@ -268,6 +269,18 @@ impl Turn {
     /// Too many requests.
     pub fn rate_limited() -> Self {
         Self::error(429)
+    }
+
+    /// The usage limit of a subscription at Anthropic, until then.
+    pub fn usage_limit(until: Timestamp) -> Self {
+        let reset = (until.as_millis() / 1000).to_string();
+        Self::rate_limited()
+            .header("anthropic-ratelimit-unified-status", "rejected")
+            .header("anthropic-ratelimit-unified-representative-claim", "five_hour")
+            .header("anthropic-ratelimit-unified-reset", &reset)
+            .header("anthropic-ratelimit-unified-5h-status", "rejected")
+            .header("anthropic-ratelimit-unified-5h-utilization", "1.0")
+            .header("anthropic-ratelimit-unified-5h-reset", &reset)
     }
 
     /// The provider is overloaded.

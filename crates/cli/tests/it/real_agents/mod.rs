@@ -1,6 +1,8 @@
 //! Whole runs: `ralph build` with the real Codex, Gemini CLI and opencode, a scripted model and a real repository.
 
+mod by_config;
 mod codex;
+mod fallback;
 mod gemini;
 mod opencode;
 
