@@ -35,8 +35,17 @@ impl Protocol for Chat {
         list(&request.body["messages"]).iter().filter_map(said).collect()
     }
 
-    fn shell(&self, _: &[&str], command: &str) -> (String, Value) {
-        ("bash".to_owned(), json!({ "command": command, "description": "runs it" }))
+    fn shell(&self, tools: &[&str], command: &str) -> (String, Value) {
+        // Qwen Code calls it as Gemini CLI does, and needs to know whether to wait.
+        let (name, is_background) = match tools.contains(&"run_shell_command") {
+            true => ("run_shell_command", Some(false)),
+            false => ("bash", None),
+        };
+        let mut input = json!({ "command": command, "description": "runs it" });
+        if let Some(is_background) = is_background {
+            input["is_background"] = json!(is_background);
+        }
+        (name.to_owned(), input)
     }
 
     fn write(&self, _: &[&str], path: &str, text: &str) -> (String, Value) {
