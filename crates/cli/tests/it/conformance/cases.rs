@@ -47,15 +47,15 @@ pub(super) const CASES: &[Case] = &[
     Case::new("no-signal", || vec![Turn::text("I looked around.")], all(NoSignal)),
     Case::new("tool-error", || [vec![Turn::bash("cat nope.txt; exit 3")], works()].concat(), all(Done)),
     //                                                        claude       codex        gemini       opencode     claude-acp   codex-acp    gemini-acp   opencode-acp
-    // By the protocol, opencode names no status, the adapter of Claude Code calls a 403 a missing login, and none says when
-    // a limit resets.
+    // By the protocol, opencode names no status, the adapter of Claude Code calls a 403 a missing login, Gemini CLI tries
+    // an outage again for minutes without a word, and none says when a limit resets.
     Case::new("400", || vec![Turn::error(400).for_ever()],   [Rejected,    Rejected,    Rejected,    Rejected,    Crash,       Rejected,    Rejected,    Crash]),
     Case::new("401", || vec![Turn::error(401).for_ever()],   [Auth,        Auth,        Auth,        Auth,        Auth,        Auth,        Auth,        Crash]),
     Case::new("403", || vec![Turn::error(403).for_ever()],   [Forbidden,   Forbidden,   Forbidden,   Forbidden,   Auth,        Forbidden,   Forbidden,   Crash]),
     Case::new("429", || vec![Turn::error(429).for_ever()],   [RateLimit,   RateLimit,   RateLimit,   RateLimit,   RateLimit,   RateLimit,   RateLimit,   Crash]).silence(200),
     Case::new("429-reset", || vec![Turn::error(429).retry_after(3600).for_ever()],
                                                              [UsageWindow, UsageWindow, UsageWindow, Silence,     RateLimit,   Silence,     RateLimit,   Silence]).silence(45),
-    Case::new("500", || vec![Turn::error(500).for_ever()],   [Overload,    Overload,    Overload,    Overload,    Overload,    Overload,    Overload,    Crash]).silence(200),
+    Case::new("500", || vec![Turn::error(500).for_ever()],   [Overload,    Overload,    Overload,    Overload,    Overload,    Overload,    Silence,     Crash]).silence(200),
     Case::new("cut", || vec![Turn::text("Half a sentence").then_cut().for_ever()],
                                                              [Network,     Network,     Network,     Network,     Overload,    Network,     Overload,    Crash]),
     Case::new("hang", || vec![Turn::text("Half a sentence").then_hang().for_ever()], all(Silence)).silence(45),
