@@ -10,6 +10,7 @@
 //! | [`logs`] | a past run, shown as it was |
 //! | [`status`] | the state of the run and the plan on one page |
 //! | [`report`] | what attempts cost, as tables |
+//! | [`ports`] | what a display with a screen of its own asks of the program around it |
 //! | [`dry_run`] | what a run would do |
 //! | [`tasks`] | tasks as a table, a tree, a page, markdown-KV and JSON |
 //! | [`style`] | colors by meaning |
@@ -24,6 +25,7 @@ pub mod lanes;
 pub mod line;
 pub mod logs;
 pub mod plain;
+pub mod ports;
 pub mod report;
 pub mod runs;
 pub mod session_log;

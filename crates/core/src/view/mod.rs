@@ -1,9 +1,11 @@
 //! A run as users see it: [`RunView`] is the one fold for every display, [`mod@words`] has the sentences that every
 //! display uses, [`next`] the commands to type after a run, [`Reporter`] is the trait of a display, [`NotificationRules`]
 //! decides which events are worth a notification.
+//! [`stream`] is what displays read, [`live`] its fold.
 
 pub mod forecast;
 pub mod history;
+pub mod live;
 pub mod next;
 mod notification_rules;
 pub mod report;
@@ -11,6 +13,7 @@ mod reporter;
 mod run_view;
 pub mod sessions;
 mod slot_view;
+pub mod stream;
 pub mod words;
 
 pub use notification_rules::{MAX_MESSAGE, Message, NotificationKind, NotificationRules};
