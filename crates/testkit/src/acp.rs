@@ -112,19 +112,26 @@ impl AcpEnv {
         self.server.sessions()
     }
 
+    /// The flags of `ralph build` that choose it.
+    pub fn flags(&self) -> Vec<String> {
+        let program = self.env.folder().join("bin").join(self.agent.name());
+        let settings = [
+            format!("agent.acp.path={}", program.display()),
+            format!("agent.acp.args={:?}", self.agent.arguments()),
+            // Gemini CLI stays when its input has ended.
+            "agent.after_result=2s".to_owned(),
+        ];
+        let set = settings.into_iter().flat_map(|setting| ["--set".to_owned(), setting]);
+        ["--agent".to_owned(), "acp".to_owned()].into_iter().chain(set).collect()
+    }
+
     /// Runs `ralph build` with the agent.
     pub fn build(&self, arguments: &[&str]) -> Ran {
-        let path = format!(
-            "agent.acp.path={}",
-            self.env.folder().join("bin").join(self.agent.name()).display()
-        );
-        let args = format!("agent.acp.args={:?}", self.agent.arguments());
+        let flags = self.flags();
+        let mut all = vec!["build"];
+        all.extend(flags.iter().map(String::as_str));
         // The key of the scripted provider in Codex's settings.
-        let key = "agent.env=SCRIPTED_API_KEY";
-        // Gemini CLI stays when its input has ended.
-        let stays = "agent.after_result=2s";
-        let mut all = vec!["build", "--agent", "acp", "--set", &path, "--set", &args];
-        all.extend(["--set", key, "--set", stays]);
+        all.extend(["--set", "agent.env=SCRIPTED_API_KEY"]);
         all.extend(arguments);
         self.env.ralph(&all)
     }

@@ -14,6 +14,7 @@ pub mod leftovers;
 mod levels;
 mod memory_store;
 pub mod model_server;
+pub mod real_agent;
 pub mod setup;
 pub mod shared_store;
 pub mod threats;

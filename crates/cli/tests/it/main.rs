@@ -14,6 +14,7 @@ mod cleaning;
 mod completing;
 mod concurrency;
 mod config;
+mod conformance;
 mod demo;
 mod doctor;
 mod documented;

@@ -5,11 +5,9 @@
 //! sandbox, with no network but its model.
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
 
-use ralph_testkit::agents::{AgentEnv, AgentKind};
-use ralph_testkit::claude::ClaudeEnv;
-use ralph_testkit::model_server::{ModelServer, Request, Script, Turn};
+use ralph_testkit::model_server::{Request, Script, Turn};
+use ralph_testkit::real_agent::{AgentName, RealAgent};
 use ralph_testkit::{TestEnv, times};
 use serde_json::{Value, json};
 
@@ -23,48 +21,6 @@ const RETRIED: &str = "t-03";
 const ASKED: &str = "t-05";
 /// Its change is larger than what lands without approval.
 const LARGE: &str = "t-08";
-
-/// One of the agents, with its model.
-enum Agent {
-    Claude(ClaudeEnv),
-    Other(AgentEnv),
-}
-
-impl Agent {
-    fn new(name: &str) -> Option<Self> {
-        let script = Script::answering(answer);
-        if name == "claude" {
-            return Some(Self::Claude(ClaudeEnv::new(RALPH, script)?));
-        }
-        let kind = AgentKind::ALL.into_iter().find(|kind| kind.name() == name)?;
-        Some(Self::Other(AgentEnv::new(RALPH, kind, script)?))
-    }
-
-    fn server(&self) -> &ModelServer {
-        match self {
-            Self::Claude(env) => env.server(),
-            Self::Other(env) => env.server(),
-        }
-    }
-
-    fn env_mut(&mut self) -> &mut TestEnv {
-        match self {
-            Self::Claude(env) => env,
-            Self::Other(env) => env,
-        }
-    }
-}
-
-impl Deref for Agent {
-    type Target = TestEnv;
-
-    fn deref(&self) -> &TestEnv {
-        match self {
-            Self::Claude(env) => env,
-            Self::Other(env) => env,
-        }
-    }
-}
 
 /// What the model does: everything it needs to know is in the request.
 fn answer(request: &Request) -> Turn {
@@ -100,9 +56,10 @@ struct Result {
     report: Vec<Value>,
 }
 
-fn run(name: &str) -> Option<Result> {
-    let mut agent = Agent::new(name)?;
-    agent.env_mut().at_level("full", "the network of a sandbox is that of level full");
+fn run(agent: AgentName) -> Option<Result> {
+    let name = agent.program();
+    let mut agent = RealAgent::new(RALPH, agent, Script::answering(answer))?;
+    agent.at_level("full", "the network of a sandbox is that of level full");
     let port = agent.server().url().rsplit(':').next().unwrap_or_default().to_owned();
     let user = format!(
         "[agent]\nenv = [\"SCRIPTED_API_KEY\"]\n\n[sandbox.network]\npolicy = \"allowlist\"\nallowed = [\"localhost:{port}\"]\n"
@@ -159,12 +116,12 @@ fn record(env: &TestEnv, id: &str) -> Value {
 }
 
 /// The same plan with these agents.
-fn compare(names: &[&str]) {
+fn compare(agents: &[AgentName]) {
     if !has_boxes("one plan with several agents") {
         return;
     }
     let results: Vec<(&str, Result)> =
-        names.iter().filter_map(|name| Some((*name, run(name)?))).collect();
+        agents.iter().filter_map(|agent| Some((agent.program(), run(*agent)?))).collect();
     for pair in results.windows(2) {
         let [(one, first), (other, second)] = pair else { continue };
         assert_eq!(first, second, "{one} and {other}");
@@ -178,7 +135,7 @@ fn compare(names: &[&str]) {
 
 #[test]
 fn claude_and_codex_give_the_same_tree_history_and_records() {
-    compare(&["claude", "codex"]);
+    compare(&AgentName::NATIVE[..2]);
 }
 
 #[test]
@@ -186,5 +143,5 @@ fn four_agents_give_the_same_tree_history_and_records() {
     if times(0, 1) == 0 {
         return;
     }
-    compare(&["claude", "codex", "gemini", "opencode"]);
+    compare(&AgentName::NATIVE);
 }

@@ -169,10 +169,10 @@ impl SandboxConfig {
         }
         for program in &self.programs {
             for file in names_of(program) {
-                let Some(folder) = file.parent().filter(|folder| mount_plan.is_hidden(folder))
-                else {
-                    continue;
-                };
+                // A mount behind a link would put a folder in the place of the link.
+                let is_missing =
+                    |folder: &&Path| mount_plan.is_hidden(folder) && !self.home.links_to(folder);
+                let Some(folder) = file.parent().filter(is_missing) else { continue };
                 // Files next to a program belong to it, but not in a shared folder, nor in a home.
                 let shared = EMPTY.iter().any(|shared| folder == Path::new(shared));
                 let broad = emptied.iter().any(|home| folder.starts_with(home));

@@ -121,6 +121,11 @@ impl Home {
         self.top.iter().for_each(|top| top.show(mount_plan));
     }
 
+    /// Whether one of the links that it shows is on the way to a path.
+    pub(super) fn links_to(&self, path: &Path) -> bool {
+        self.links.iter().any(|(link, _)| path.starts_with(link))
+    }
+
     /// Empties the homes, wherever they can be reached.
     pub(super) fn empty(&self, mount_plan: &mut MountPlan) {
         self.emptied.iter().for_each(|home| mount_plan.scratch(home));

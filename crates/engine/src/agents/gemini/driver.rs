@@ -205,6 +205,10 @@ impl GeminiDriver {
                 // It tries again without a word on stdout.
                 let retried = gave_up.then(|| last_status(stderr_tail)).flatten();
                 let found = of_exit(end).filter(|_| !is_ours).or(retried);
+                let sentence = match http_status(end) {
+                    Some(status) => format!("the model's API answered with HTTP status {status}"),
+                    None => sentence,
+                };
                 (found.unwrap_or(class), sentence, None)
             }
         }
@@ -240,19 +244,23 @@ impl Failure {
 
 /// The class of an exit code: Gemini CLI's own ones, and the HTTP status modulo 256.
 fn of_exit(end: &ProcessEnd) -> Option<EndClass> {
+    match *end {
+        ProcessEnd::Exited { code: 41 } => Some(EndClass::Auth),
+        ProcessEnd::Exited { code: 53 } => Some(EndClass::MaxTurns),
+        _ => ProviderError::of_status(http_status(end)?).class(),
+    }
+}
+
+/// The HTTP status that an exit code stands for.
+fn http_status(end: &ProcessEnd) -> Option<u16> {
     // The supervisor takes codes from 129 on for signals where a sandbox passes them on.
     let code = match *end {
         ProcessEnd::Exited { code } => code,
         ProcessEnd::Signalled { signal } => signal + 128,
         _ => return None,
     };
-    match code {
-        41 => Some(EndClass::Auth),
-        53 => Some(EndClass::MaxTurns),
-        // 400 to 431; no signal that kills has a number in between that an agent gets by itself.
-        144..=175 => ProviderError::of_status(u16::try_from(code).ok()? + 256).class(),
-        _ => None,
-    }
+    // 400 to 431; no signal that kills has a number in between that an agent gets by itself.
+    (144..=175).contains(&code).then(|| u16::try_from(code + 256).ok()).flatten()
 }
 
 /// How long the provider asks to wait, in milliseconds.

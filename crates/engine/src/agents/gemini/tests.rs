@@ -151,6 +151,15 @@ fn the_answer_of_the_provider_gives_the_class() {
 }
 
 #[test]
+fn an_end_without_a_result_names_the_status_of_the_answer() {
+    // As a sandbox passes the exit code 144 on.
+    let end = read(&[WORD], ProcessEnd::Signalled { signal: 16 }).2;
+    assert_eq!(end.detail, "the model's API answered with HTTP status 400");
+    let killed = read(&[WORD], ProcessEnd::Signalled { signal: 9 }).2;
+    assert_eq!(killed.detail, "killed by signal 9: last words");
+}
+
+#[test]
 fn a_long_wait_is_a_usage_window_that_resets() {
     let line = |wait: &str| {
         failed(&format!("[API Error: slow\nSuggested retry after {wait}s.]\nPlease wait"))
