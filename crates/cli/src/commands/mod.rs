@@ -50,6 +50,7 @@ pub(crate) mod recover;
 pub(crate) mod report;
 pub(crate) mod runs;
 pub(crate) mod script_agent;
+pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod takeover;
 pub(crate) mod task;
