@@ -11,6 +11,7 @@
 //! | [`access`] | who may ask: tokens, cookies, names of the host, origins |
 //! | [`answer`] | what every answer has: headers, errors as JSON |
 //! | [`connection`] | sockets: limits on their number and on slow clients |
+//! | [`frozen`] | the page as one file with its data, without a server |
 //! | [`live`] | one fold of the runs for all viewers, sent as changes |
 //! | [`plan`] | the tasks, read again when they change; search and drawing |
 //! | [`board`] | answers that are commands: status, runs, reports, actions |
@@ -21,6 +22,7 @@ mod access;
 mod answer;
 mod board;
 mod connection;
+pub mod frozen;
 mod live;
 pub mod page;
 mod plan;

@@ -16,7 +16,7 @@ use ralph_ui::ports::{Board, Ports, Refused};
 use serde::Serialize;
 use tokio::sync::watch;
 
-pub(crate) use query::{Query, number};
+pub(crate) use query::{Query, TaskJson, number};
 
 use crate::answer;
 use crate::live::Live;
@@ -167,7 +167,7 @@ impl Plan {
         let places = query.places(&self.tasks, &self.texts);
         let total = places.len();
         let page = places.into_iter().skip(query.offset).take(query.limit);
-        let tasks = page.map(|place| query::TaskJson::of(&self.tasks[place])).collect();
+        let tasks = page.map(|place| TaskJson::of(&self.tasks[place])).collect();
         let (version, counts) = (self.version, self.counts);
         answer::bytes(&query::ListJson { version, total, counts, tasks })
     }

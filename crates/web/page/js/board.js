@@ -106,7 +106,7 @@ export class Board {
   constructor(query, only) {
     const states = STATES.filter(state => !only || state === only);
     this.columns = states.map(state => new Column(state, query));
-    this.el = h('div', { class: `board ${only ? 'single' : ''}` }, this.columns.map(column => column.el));
+    this.el = h('div', { class: `board ${only ? 'single' : ''}`, role: 'group', 'aria-label': 'Tasks by state', tabindex: 0 }, this.columns.map(column => column.el));
     this.el.addEventListener('keydown', event => this.key(event));
     this.resized = new ResizeObserver(() => this.columns.forEach(column => column.draw()));
     this.resized.observe(this.el);

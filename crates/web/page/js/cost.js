@@ -100,7 +100,7 @@ export function cost(root, params) {
     const word = what === 'cost' ? 'Cost' : 'Tokens';
     if (list.length) {
       const [bars, step] = byTime(list, value);
-      body.append(figure(`${word} over time`, barPlot(bars, show, `${word} per ${step}: ${show(list.reduce((sum, one) => sum + value(one), 0))} in all`), ['Time', word], bars.map(bar => [bar.label, show(bar.value)]), `per ${step}; the line is the sum`));
+      body.append(figure(`${word} over time`, barPlot(bars, show, `${word} per ${step}: ${show(list.reduce((sum, one) => sum + value(one), 0))} in all`, Math.max(300, body.clientWidth - (innerWidth > 640 ? 34 : 26))), ['Time', word], bars.map(bar => [bar.label, show(bar.value)]), `per ${step}; the line is the sum`));
       const [tasks, models] = [sums(list, one => one.task, value), sums(list, one => one.model ?? 'default model', value)];
       const href = name => (name.startsWith('(') ? null : `#/task/${encodeURIComponent(name)}`);
       body.append(h('div', { class: 'pair' },
@@ -133,6 +133,12 @@ export function cost(root, params) {
     if (before && key !== before) refresh();
     before = key;
   });
+  let width = 0;
+  const resized = new ResizeObserver(calm(() => {
+    if (Math.abs(body.clientWidth - width) > 8) draw();
+    width = body.clientWidth;
+  }, 300));
+  resized.observe(body);
   refresh();
-  return stop;
+  return () => { stop(); resized.disconnect(); };
 }

@@ -177,6 +177,12 @@ class Live {
 
   seen(view) {
     if (view.at && !frozen) setClock(ms(view.at));
+    // Another run took the place of one: what its agents said is over.
+    view.runs.forEach((one, number) => {
+      const old = this.view?.runs[number];
+      if (!old || old.view.run === one.view.run) return;
+      for (const key of this.transcripts.keys()) if (key.startsWith(`${number}/`)) this.transcripts.delete(key);
+    });
     this.view = view;
     this.emit('view', view);
   }

@@ -2,7 +2,7 @@
 import { h, put, s } from './dom.js';
 import { signParts, STATE_WORDS, stateOf } from './words.js';
 
-const [WIDTH, HEIGHT, DX, DY] = [196, 44, 256, 60];
+const [WIDTH, HEIGHT, DX, DY] = [190, 44, 240, 60];
 const place = node => [node.layer * DX, node.row * DY];
 
 function cut(text, most) {
@@ -12,12 +12,11 @@ function cut(text, most) {
 function nodeOf(node) {
   const state = stateOf(node);
   const [x, y] = place(node);
-  const words = `${node.title}, ${STATE_WORDS[state]}${node.critical ? ', on the critical path' : ''}`;
+  const words = `${cut(node.title, 60)} ${node.id}, ${STATE_WORDS[state]}${node.critical ? ', on the critical path' : ''}`;
   return s('a', { class: `node ${state} ${node.critical ? 'critical' : ''}`, href: `#/task/${encodeURIComponent(node.id)}`, transform: `translate(${x} ${y})`, tabindex: -1, 'data-id': node.id, 'aria-label': words },
-    s('title', {}, `${node.title}\n${node.id}: ${STATE_WORDS[state]}`),
     s('rect', { width: WIDTH, height: HEIGHT, rx: 8 }),
     s('g', { class: `sign ${state}`, transform: 'translate(12 14)' }, signParts(state)),
-    s('text', { x: 36, y: 19, class: 'name' }, cut(node.title, 22)), s('text', { x: 36, y: 34, class: 'id' }, cut(node.id, 24)));
+    s('svg', { x: 36, width: WIDTH - 42, height: HEIGHT }, s('text', { y: 19, class: 'name' }, cut(node.title, 60)), ' ', s('text', { y: 34, class: 'id' }, node.id)));
 }
 
 function edgeOf([from, to], places, critical) {

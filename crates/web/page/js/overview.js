@@ -26,7 +26,7 @@ function needCard(one) {
   const head = words => h('div', { class: 'needhead' }, sign('waiting'), h('strong', {}, words), link(one.task));
   switch (one.kind) {
     case 'question': return h('li', { class: 'need' }, head('Question'), h('p', { class: 'prose' }, one.text), answerBox(one));
-    case 'approval': return h('li', { class: 'need' }, head('Approve'), one.reason && h('p', { class: 'prose' }, one.reason), approval(one));
+    case 'approval': return h('li', { class: 'need' }, head('Approve'), one.reason && one.reason !== 'waiting for your approval' && h('p', { class: 'prose' }, one.reason), approval(one));
     case 'merge': return h('li', { class: 'need' }, head('Merge'), h('p', {}, `It needs the work of ${one.needs}, which is on branch ${one.branch}.`), command(`git merge ${one.branch}`));
     default: return h('li', { class: 'need' }, head('Waiting'), h('p', { class: 'prose' }, one.reason || 'It waits for you.'),
       canAct() && h('div', { class: 'row' }, button('Retry', () => perform({ do: 'retry', task: one.task })), button('Message…', () => askText(`Message about ${one.task}`, { label: 'Message for the agent', button: 'Send', action: text => ({ do: 'tell', task: one.task, text }) }))));
@@ -37,7 +37,7 @@ function needCard(one) {
 export function answerBox(question) {
   if (!canAct()) return command(`ralph answer ${question.id} "…"`);
   const id = `answer-${question.id}`;
-  const box = h('textarea', { id, rows: 2, required: true });
+  const box = h('textarea', { id, rows: 1, required: true, placeholder: 'Your answer' });
   const send = h('button', { type: 'submit', class: 'act' }, 'Answer');
   const form = h('form', { class: 'answer' }, h('label', { for: id, class: 'hush' }, `Answer to ${question.id}`), box, send);
   form.addEventListener('submit', async event => {
@@ -65,7 +65,7 @@ export function approval(one) {
   });
   const buttons = canAct() && h('div', { class: 'row' },
     button('Approve', () => perform({ do: 'approve', task: one.task }), { class: 'act' }), button('Reject…', () => rejectTask(one.task)));
-  return [details, buttons || command(`ralph approve ${one.task}`)];
+  return h('div', { class: 'approval' }, details, buttons || command(`ralph approve ${one.task}`));
 }
 
 /** The states of the plan as a bar and as numbers. */
@@ -151,11 +151,15 @@ export function overview(root) {
     const all = (live.view?.runs ?? []).map((run, index) => ({ ...run, index })).filter(run => run.view.run !== null);
     const active = all.filter(isActive);
     const shown = active.length ? active : all.slice(-1);
-    const byIndex = run => {
-      if (!cards.has(run.index)) cards.set(run.index, new RunCard(slot => live.transcript(run.index, slot)));
-      return cards.get(run.index);
+    const cardOf = run => {
+      const known = cards.get(run.index);
+      if (known?.id === run.view.run) return known;
+      const card = new RunCard(slot => live.transcript(run.index, slot));
+      card.id = run.view.run;
+      cards.set(run.index, card);
+      return card;
     };
-    keyed(runsBox, shown, run => run.index, run => byIndex(run).el, (_, run) => byIndex(run).update(run, endings.get(run.view.run)));
+    keyed(runsBox, shown, run => `${run.index} ${run.view.run}`, run => cardOf(run).el, (_, run) => cardOf(run).update(run, endings.get(run.view.run)));
     const known = live.view !== null || page !== null;
     show(none, known && shown.length === 0);
     if (known && shown.length === 0) put(none, empty('Nothing has run here yet', 'Start the loop in a terminal. This page follows it by itself.', command('ralph build')));

@@ -20,8 +20,8 @@ export function ticks(most, about = 4) {
 }
 
 /** Bars over time, with the running sum as a line. `bars`: `[{label, value, title}]`. */
-export function barPlot(bars, show, label) {
-  const [W, H, left, right, top, bottom] = [760, 240, 56, 56, 12, 30];
+export function barPlot(bars, show, label, W) {
+  const [H, left, right, top, bottom] = [W < 600 ? 200 : 240, 56, 56, 12, 30];
   const [most, total] = [Math.max(...bars.map(bar => bar.value), 0), bars.reduce((sum, bar) => sum + bar.value, 0)];
   const marks = ticks(most);
   const scale = marks.at(-1) || 1;
@@ -34,7 +34,7 @@ export function barPlot(bars, show, label) {
     sum += bar.value;
     return `${at ? 'L' : 'M'}${x(at).toFixed(1)} ${(H - bottom - (total ? sum / total : 0) * (H - top - bottom)).toFixed(1)}`;
   }).join('');
-  const every = Math.ceil(bars.length / 10);
+  const every = Math.ceil(bars.length / Math.max(3, Math.floor((W - left - right) / 76)));
   return s('svg', { class: 'bars', viewBox: `0 0 ${W} ${H}`, role: 'img', 'aria-label': label },
     marks.map(mark => [s('path', { class: 'grid', d: `M${left} ${y(mark)}H${W - right}` }), s('text', { class: 'axis', x: left - 8, y: y(mark) + 4, 'text-anchor': 'end' }, show(mark))]),
     bars.map((bar, at) => s('rect', { class: 'bar', x: x(at) - width / 2, width, y: y(bar.value), height: Math.max(0, H - bottom - y(bar.value)), rx: Math.min(3, width / 3) }, s('title', {}, `${bar.label}: ${show(bar.value)}${bar.title ? `\n${bar.title}` : ''}`))),

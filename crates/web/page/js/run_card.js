@@ -76,7 +76,7 @@ export class RunCard {
     show(this.sentence, text !== '');
     this.showWarnings(view);
     this.showControls(active, view);
-    this.showSlots(view);
+    this.showSlots();
   }
 
   showFacts(view) {
@@ -113,10 +113,12 @@ export class RunCard {
     put(this.controls, pause, menu);
   }
 
-  showSlots(view) {
+  showSlots() {
+    const { view } = this.run;
+    const active = isActive(this.run);
     const numbered = view.slots.map((slot, number) => ({ slot, number }));
     const shown = numbered.filter(({ slot, number }) => slot.doing !== 'idle' || slot.waiting || this.source(number).next > 0);
-    keyed(this.grid, shown, one => one.number, one => this.slot(one.number).el, (_, one) => this.slot(one.number).update(one.slot, view));
+    keyed(this.grid, shown, one => one.number, one => this.slot(one.number).el, (_, one) => this.slot(one.number).update(one.slot, view, active));
     show(this.idle, shown.length === 0);
     setClass(this.grid, shown.length > 1 ? 'slots many' : 'slots');
   }
@@ -128,7 +130,7 @@ export class RunCard {
 
   said(slot, from) {
     this.slots.get(slot)?.stream.dirty(from);
-    if (!this.slots.has(slot) && this.run) this.showSlots(this.run.view);
+    if (!this.slots.has(slot) && this.run) this.showSlots();
   }
 
   streams() {
@@ -147,23 +149,23 @@ class SlotPane {
     this.until = h('span', { class: 'dim' });
     this.stream = new Stream(source, `Output of slot ${number + 1}`);
     this.el = h('article', { class: 'slot', 'aria-label': `Slot ${number + 1}` },
-      h('div', { class: 'slothead' }, h('div', { class: 'names' }, this.title, this.sub), this.steps,
-        h('div', { class: 'now' }, h('span', { class: 'pulse', 'aria-hidden': 'true' }), this.doing, this.time, this.until)),
+      h('div', { class: 'slothead' }, h('div', { class: 'names' }, this.title, this.sub),
+        h('div', { class: 'now' }, h('span', { class: 'pulse', 'aria-hidden': 'true' }), this.doing, this.time, this.until), this.steps),
       this.stream.el);
   }
 
-  update(slot, run) {
+  update(slot, run, active) {
     const task = slot.task;
     setText(this.title, task ? task.title : slot.about ?? (slot.iteration ? 'The agent picks a task' : `Slot ${this.number + 1}`));
     if (task) this.title.setAttribute('href', `#/task/${encodeURIComponent(task.id)}`);
     else this.title.removeAttribute('href');
     setText(this.sub, [task?.id, task?.attempt > 1 && `attempt ${task.attempt}`, slot.model].filter(Boolean).join(' · '));
-    const busy = slot.doing !== 'idle' || slot.waiting;
-    setText(this.doing, activity(slot));
-    since(this.time, busy && !run.outcome ? ms(slot.tool && slot.doing === 'working' ? slot.tool.since : slot.since) : null);
-    this.until.dataset.until = slot.waiting?.until ? ms(slot.waiting.until) : '';
-    if (!slot.waiting?.until) setText(this.until, '');
-    setClass(this.el, `slot ${slot.waiting ? 'waits' : busy ? 'busy' : 'rests'} ${slot.gate ? 'gating' : ''}`);
+    const busy = active && (slot.doing !== 'idle' || slot.waiting);
+    setText(this.doing, active || slot.doing === 'idle' ? activity(slot) : `${activity(slot)} at the end`);
+    since(this.time, busy ? ms(slot.tool && slot.doing === 'working' ? slot.tool.since : slot.since) : null);
+    this.until.dataset.until = busy && slot.waiting?.until ? ms(slot.waiting.until) : '';
+    if (!this.until.dataset.until) setText(this.until, '');
+    setClass(this.el, `slot ${busy && slot.waiting ? 'waits' : busy ? 'busy' : 'rests'} ${slot.gate ? 'gating' : ''}`);
     const [names, at] = steps(slot, run);
     const key = names.join() + at;
     if (this.key === key) return;

@@ -6,7 +6,13 @@ import { clock, duration } from './format.js';
 /** Text of a model: code in fences, `code` and **strong** words; everything else as it is. */
 export function rich(text) {
   const parts = text.split(/```[^\n`]*\n?/);
-  return parts.map((part, index) => (index % 2 ? h('pre', { class: 'code', tabindex: 0 }, part.replace(/\n$/, '')) : inline(part)));
+  return parts.map((part, index) => (index % 2 ? h('pre', { class: 'code', tabindex: 0 }, part.replace(/\n$/, '')) : inline(trimmed(part, index, parts.length))));
+}
+
+/** A block of code has space of its own around it. */
+function trimmed(part, index, parts) {
+  const text = index > 0 ? part.replace(/^\n+/, '') : part;
+  return index < parts - 1 ? text.replace(/\n+$/, '') : text;
 }
 
 function inline(text) {

@@ -117,7 +117,7 @@ pub(super) struct ListJson<'a> {
 
 /// A task in a list.
 #[derive(Serialize)]
-pub(super) struct TaskJson<'a> {
+pub(crate) struct TaskJson<'a> {
     id: &'a str,
     title: String,
     status: &'static str,
@@ -132,7 +132,7 @@ pub(super) struct TaskJson<'a> {
 }
 
 impl<'a> TaskJson<'a> {
-    pub(super) fn of(task: &'a Task) -> Self {
+    pub(crate) fn of(task: &'a Task) -> Self {
         Self {
             id: task.id.as_str(),
             title: task.title.to_string(),
