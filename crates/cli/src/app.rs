@@ -48,6 +48,7 @@ commands! {
         Logs(commands::logs::LogsArgs) => commands::logs::cmd_logs,
         Runs(commands::runs::RunsArgs) => commands::runs::cmd_runs,
         Report(commands::report::ReportArgs) => commands::report::cmd_report,
+        Serve(commands::serve::ServeArgs) => commands::serve::cmd_serve,
         Diff(commands::diff::DiffArgs) => commands::diff::cmd_diff,
         Undo(commands::undo::UndoArgs) => commands::undo::cmd_undo,
         Task(Box<commands::task::TaskArgs>) => commands::task::cmd_task,

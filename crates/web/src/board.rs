@@ -1,8 +1,7 @@
 //! Answers that are those of commands: the status, runs, reports, a task, and what the user does. Each is asked for on a
 //! thread that may wait; what several viewers ask for at once is read once.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -11,9 +10,9 @@ use ralph_core::ids::RunId;
 use ralph_core::view::RunView;
 use ralph_core::view::live::{Entry, LiveView};
 use ralph_core::view::stream::{EventSource, Next};
-use ralph_ui::ports::{Answer as Answered, Ports, Refused, UserAction};
+use ralph_ui::ports::{Answer as Answered, Board, Ports, Refused, UserAction};
 use serde::Serialize;
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, Semaphore, oneshot};
 use tokio::time::Instant;
 
 use crate::answer::{self, Answer, because};
@@ -22,28 +21,82 @@ use crate::answer::{self, Answer, because};
 const SAME: Duration = Duration::from_millis(300);
 /// How many answers are made at a time.
 const AT_ONCE: usize = 4;
+/// Where an answer ended its thread.
+const BROKEN: &str = "ralph failed while it answered";
 /// How long the next event of a run takes to come that has already happened.
 const NEXT: Duration = Duration::from_millis(50);
 /// How long a run may take to read, in milliseconds.
 const LONGEST_MS: u64 = 20_000;
 
 /// Pages that all viewers ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Page {
     Status,
     Runs,
     Report,
 }
 
+impl Page {
+    fn read(self, board: &mut dyn Board) -> Answered<Bytes> {
+        match self {
+            Self::Status => board.status().map(|page| answer::bytes(&page)),
+            Self::Runs => board.runs().map(|runs| answer::bytes(&runs)),
+            Self::Report => board.report().map(|report| answer::bytes(&report)),
+        }
+    }
+}
+
+/// The thread of a page. It keeps its board, which remembers what it has read.
+struct Reader {
+    page: Page,
+    asked: mpsc::Sender<oneshot::Sender<Answered<Bytes>>>,
+    last: Mutex<Option<(Instant, Bytes)>>,
+}
+
+impl Reader {
+    fn new(page: Page, ports: Arc<dyn Ports>) -> Self {
+        let (asked, questions) = mpsc::channel::<oneshot::Sender<Answered<Bytes>>>();
+        std::thread::spawn(move || {
+            let mut board = None;
+            for to in questions {
+                let read = page.read(&mut **board.get_or_insert_with(|| ports.board()));
+                let _ = to.send(read);
+            }
+        });
+        Self { page, asked, last: Mutex::default() }
+    }
+
+    /// Whoever comes while it is being made waits for it.
+    async fn answer(&self) -> Answer {
+        let mut last = self.last.lock().await;
+        if let Some((made, bytes)) = &*last
+            && made.elapsed() < SAME
+        {
+            return answer::json(bytes.clone());
+        }
+        let (to, made) = oneshot::channel();
+        let _ = self.asked.send(to);
+        match made.await.unwrap_or_else(|_| Err(because(BROKEN))) {
+            Ok(bytes) => {
+                *last = Some((Instant::now(), bytes.clone()));
+                answer::json(bytes)
+            }
+            Err(refused) => failed(&refused),
+        }
+    }
+}
+
 pub(crate) struct Boards {
     ports: Arc<dyn Ports>,
     turns: Semaphore,
-    pages: Mutex<HashMap<Page, (Instant, Bytes)>>,
+    readers: [Reader; 3],
 }
 
 impl Boards {
     pub(crate) fn new(ports: Arc<dyn Ports>) -> Self {
-        Self { ports, turns: Semaphore::new(AT_ONCE), pages: Mutex::default() }
+        let reader = |page| Reader::new(page, ports.clone());
+        let readers = [Page::Status, Page::Runs, Page::Report].map(reader);
+        Self { ports, turns: Semaphore::new(AT_ONCE), readers }
     }
 
     /// Asks on a thread that may wait.
@@ -55,32 +108,14 @@ impl Boards {
         let ports = self.ports.clone();
         let answered = tokio::task::spawn_blocking(move || ask(&*ports)).await;
         drop(turn);
-        answered.unwrap_or_else(|_| Err(because("ralph failed while it answered")))
+        answered.unwrap_or_else(|_| Err(because(BROKEN)))
     }
 
     /// A page that is the same for all viewers.
     pub(crate) async fn page(&self, page: Page) -> Answer {
-        // Whoever comes while it is being made waits for it.
-        let mut pages = self.pages.lock().await;
-        if let Some((made, bytes)) = pages.get(&page)
-            && made.elapsed() < SAME
-        {
-            return answer::json(bytes.clone());
-        }
-        let made = self.ask(move |ports| {
-            let mut board = ports.board();
-            match page {
-                Page::Status => board.status().map(|page| answer::bytes(&page)),
-                Page::Runs => board.runs().map(|runs| answer::bytes(&runs)),
-                Page::Report => board.report().map(|report| answer::bytes(&report)),
-            }
-        });
-        match made.await {
-            Ok(bytes) => {
-                pages.insert(page, (Instant::now(), bytes.clone()));
-                answer::json(bytes)
-            }
-            Err(refused) => failed(&refused),
+        match self.readers.iter().find(|reader| reader.page == page) {
+            Some(reader) => reader.answer().await,
+            None => failed(&because(BROKEN)),
         }
     }
 
@@ -91,7 +126,9 @@ impl Boards {
             message: String,
         }
         let performed = self.ask(move |ports| ports.board().perform(&action)).await;
-        self.pages.lock().await.clear();
+        for reader in &self.readers {
+            *reader.last.lock().await = None;
+        }
         match performed {
             Ok(message) => answer::json(answer::bytes(&Message { message })),
             Err(refused) if refused.missing => failed(&refused),

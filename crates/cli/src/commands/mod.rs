@@ -51,6 +51,7 @@ pub(crate) mod report;
 mod report_page;
 pub(crate) mod runs;
 pub(crate) mod script_agent;
+pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod takeover;
 pub(crate) mod task;
