@@ -108,7 +108,7 @@ function spent(page, active) {
     budget.time_ms > 0 && !view.outcome && meter('Time', took, budget.time_ms, `${duration(took)} of ${duration(budget.time_ms)}`),
     page.forecast ? h('p', { class: 'forecast' }, h('span', {}, 'Remaining: about '), h('strong', {}, duration(Math.round(page.forecast.duration_ms / 60000) * 60000 || page.forecast.duration_ms)),
       page.forecast.cost_micro_usd !== null && [', ', h('strong', {}, money(page.forecast.cost_micro_usd))], h('span', { class: 'dim' }, ` for ${count(page.forecast.tasks, 'task')}, from ${page.forecast.from_tasks} finished`))
-      : h('p', { class: 'forecast dim' }, 'A forecast comes after 3 finished tasks.'),
+      : page.counts.open + page.counts.blocked > 0 && h('p', { class: 'forecast dim' }, 'A forecast comes after 3 finished tasks.'),
   ];
 }
 
