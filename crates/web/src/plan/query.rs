@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ralph_core::task::{Counts, Priority, ShownStatus, StatusFilter, Task};
+use ralph_core::task::{Counts, Priority, ShownStatus, StatusFilter, Task, UnknownStatus};
 use serde::Serialize;
 
 /// The most tasks in an answer.
@@ -22,8 +22,8 @@ enum Sort {
 pub(crate) struct Query {
     /// All of these, in lower case.
     words: Vec<String>,
-    /// Any of these; empty for all tasks.
-    statuses: Vec<StatusFilter>,
+    /// Any of these, as lists show them: a blocked task is not open. Empty for all tasks.
+    statuses: Vec<ShownStatus>,
     sort: Sort,
     pub(crate) offset: usize,
     pub(crate) limit: usize,
@@ -54,11 +54,16 @@ impl Query {
             other => return Err(format!("{other:?} is not an order: created, priority or status")),
         };
         let words = text("status").split(',').map(str::trim).filter(|word| !word.is_empty());
-        let statuses = words.map(str::parse).collect::<Result<_, _>>();
+        let shown = |word: &str| {
+            word.parse().map(|filter| match filter {
+                StatusFilter::Stored(status) => ShownStatus::of(status, 0),
+                StatusFilter::Blocked => ShownStatus::Blocked,
+            })
+        };
+        let statuses = words.map(shown).collect::<Result<_, UnknownStatus>>();
         Ok(Self {
             words: text("q").to_lowercase().split_whitespace().map(str::to_owned).collect(),
-            statuses: statuses
-                .map_err(|error: ralph_core::task::UnknownStatus| error.to_string())?,
+            statuses: statuses.map_err(|error| error.to_string())?,
             sort,
             offset: number(given, "offset", (0, usize::MAX))?,
             limit: number(given, "limit", (100, MOST))?,
@@ -67,11 +72,8 @@ impl Query {
 
     /// The places of the tasks that it finds, in order.
     pub(super) fn places(&self, tasks: &[Task], texts: &[String]) -> Vec<usize> {
-        let admitted = |task: &Task| {
-            let blockers = task.neighbors.open_blockers;
-            self.statuses.is_empty()
-                || self.statuses.iter().any(|status| status.admits(task.status, blockers))
-        };
+        let admitted =
+            |task: &Task| self.statuses.is_empty() || self.statuses.contains(&task.shown());
         let found = |place: &usize| self.words.iter().all(|word| texts[*place].contains(word));
         let all = 0..tasks.len();
         let mut places: Vec<usize> =
@@ -190,7 +192,7 @@ mod tests {
         assert_eq!(found(&[]), [0, 1, 2, 3]);
         assert_eq!(found(&[("q", "FORM login")]), [0, 1, 2]);
         assert_eq!(found(&[("q", "login"), ("status", "open, done")]), [0, 1]);
-        assert_eq!(found(&[("status", "open")]), [1, 3]);
+        assert_eq!(found(&[("status", "open")]), [1]);
         assert_eq!(found(&[("status", "blocked")]), [3]);
         assert_eq!(found(&[("sort", "priority")]), [2, 1, 0, 3]);
         assert_eq!(found(&[("sort", "status")]), [2, 1, 3, 0]);

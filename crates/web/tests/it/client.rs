@@ -9,24 +9,24 @@ use serde_json::Value;
 use crate::FULL;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Client {
-    pub port: u16,
+pub(crate) struct Client {
+    pub(crate) port: u16,
 }
 
 #[derive(Debug)]
-pub struct Reply {
-    pub status: u16,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
     /// In lower case.
-    pub headers: String,
-    pub body: String,
+    pub(crate) headers: String,
+    pub(crate) body: String,
 }
 
 impl Reply {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let begin = format!("\n{name}: ");
         let (_, rest) = self.headers.split_once(&begin)?;
         rest.lines().next()
@@ -34,22 +34,22 @@ impl Reply {
 }
 
 impl Client {
-    pub fn host(self) -> String {
+    pub(crate) fn host(self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    pub fn origin(self) -> String {
+    pub(crate) fn origin(self) -> String {
         format!("http://{}", self.host())
     }
 
-    pub fn connect(self) -> TcpStream {
+    pub(crate) fn connect(self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         stream
     }
 
     /// Sends a request with these lines, and reads the reply to its end.
-    pub fn send(self, first: &str, lines: &[String], body: &str) -> Reply {
+    pub(crate) fn send(self, first: &str, lines: &[String], body: &str) -> Reply {
         let mut stream = self.connect();
         let lines = lines.iter().map(|line| format!("{line}\r\n")).collect::<String>();
         let length = body.len();
@@ -71,22 +71,22 @@ impl Client {
     }
 
     /// A request of the page, with the token of the whole server.
-    pub fn get(self, path: &str) -> Reply {
+    pub(crate) fn get(self, path: &str) -> Reply {
         self.get_as(path, FULL)
     }
 
-    pub fn get_as(self, path: &str, token: &str) -> Reply {
+    pub(crate) fn get_as(self, path: &str, token: &str) -> Reply {
         let cookie = format!("Cookie: ralph_{}={token}", self.port);
         self.send(&format!("GET {path}"), &[format!("Host: {}", self.host()), cookie], "")
     }
 
     /// An action of the page.
-    pub fn post(self, body: &str) -> Reply {
+    pub(crate) fn post(self, body: &str) -> Reply {
         self.post_with(&[], FULL, body)
     }
 
     /// The same with other lines beside or instead of the usual ones.
-    pub fn post_with(self, other: &[&str], token: &str, body: &str) -> Reply {
+    pub(crate) fn post_with(self, other: &[&str], token: &str, body: &str) -> Reply {
         let usual = [
             format!("Host: {}", self.host()),
             format!("Origin: {}", self.origin()),
@@ -101,7 +101,7 @@ impl Client {
     }
 
     /// A viewer of what happens now.
-    pub fn watch(self) -> Viewer {
+    pub(crate) fn watch(self) -> Viewer {
         let mut stream = self.connect();
         let host = self.host();
         write!(
@@ -123,11 +123,11 @@ fn unchunked(mut body: &str) -> String {
     text
 }
 
-pub struct Viewer(pub BufReader<TcpStream>);
+pub(crate) struct Viewer(pub(crate) BufReader<TcpStream>);
 
 impl Viewer {
     /// The next event: its name and its data. `None` at the end.
-    pub fn next(&mut self) -> Option<(String, Value)> {
+    pub(crate) fn next(&mut self) -> Option<(String, Value)> {
         let mut name = String::new();
         loop {
             let mut line = String::new();
@@ -144,7 +144,7 @@ impl Viewer {
     }
 
     /// The next event of this name that passes.
-    pub fn find(&mut self, wanted: &str, passes: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn find(&mut self, wanted: &str, passes: impl Fn(&Value) -> bool) -> Value {
         loop {
             let (name, data) = self.next().expect("the stream goes on");
             if name == wanted && passes(&data) {

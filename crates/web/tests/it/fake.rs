@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 /// A handle: its copies are the same repository.
 #[derive(Clone, Default)]
-pub struct Fake(Arc<Inner>);
+pub(crate) struct Fake(Arc<Inner>);
 
 impl std::ops::Deref for Fake {
     type Target = Inner;
@@ -31,46 +31,46 @@ impl std::ops::Deref for Fake {
 }
 
 #[derive(Default)]
-pub struct Inner {
-    pub version: AtomicU64,
-    pub tasks: Mutex<Vec<Task>>,
-    pub done: Mutex<Vec<UserAction>>,
+pub(crate) struct Inner {
+    pub(crate) version: AtomicU64,
+    pub(crate) tasks: Mutex<Vec<Task>>,
+    pub(crate) done: Mutex<Vec<UserAction>>,
     /// How often all tasks were read, and how often the status.
-    pub reads: AtomicU64,
-    pub pages: AtomicU64,
+    pub(crate) reads: AtomicU64,
+    pub(crate) pages: AtomicU64,
     events: Mutex<Vec<Observation>>,
     more: Condvar,
 }
 
 impl Fake {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// With so many open tasks, each after the one before.
-    pub fn with_tasks(count: usize) -> Self {
+    pub(crate) fn with_tasks(count: usize) -> Self {
         let fake = Self::new();
         *fake.tasks.lock().unwrap() =
             (0..count).map(|at| task(at, &format!("Task number {at}"))).collect();
         fake
     }
 
-    pub fn say(&self, text: &str) {
+    pub(crate) fn say(&self, text: &str) {
         let event = AgentEvent::Text { text: text.to_owned() };
         self.tell(Observed::Agent { slot: 0, at: Timestamp::from_millis(5), event });
     }
 
-    pub fn tell(&self, what: Observed) {
+    pub(crate) fn tell(&self, what: Observed) {
         self.events.lock().unwrap().push(Observation { of: 0, what });
         self.more.notify_all();
     }
 
-    pub fn done(&self) -> Vec<UserAction> {
+    pub(crate) fn done(&self) -> Vec<UserAction> {
         self.done.lock().unwrap().clone()
     }
 }
 
-pub fn task(at: usize, title: &str) -> Task {
+pub(crate) fn task(at: usize, title: &str) -> Task {
     let id = |at: usize| TaskId::new(format!("t-{at}")).unwrap();
     let mut task = Task::new(id(at), Title::new(title).unwrap(), Timestamp::from_millis(0));
     task.order = at as u64;
