@@ -6,6 +6,7 @@ use clap::Args;
 use ralph_core::TaskId;
 
 use super::flags::{self, JobArgs, LaneArgs, LoopArgs};
+use super::serve;
 use crate::config::{Preset, key};
 use crate::error::{CliError, Done, Result, feature_name, task_id};
 use crate::launch::{self, RunOptions, Target};
@@ -124,7 +125,10 @@ pub(super) fn go(
     refuse_a_target_beside_a_file(&options.target, context)?;
     match args.dry_run {
         true => launch::dry_run(&options, context),
-        false => launch::launch(&options, context),
+        false => {
+            serve::beside(args.limits.serve, context);
+            launch::launch(&options, context)
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::build::sorted_out;
 use super::flags::{LimitArgs, SessionArgs, of_limits};
+use super::serve;
 use crate::config::key;
 use crate::error::{CliError, Done};
 use crate::launch::{self, Mode, RunOptions};
@@ -77,6 +78,7 @@ pub(super) fn start(
     context.lay(of_limits(sessions, limits, session, key::PROMPTS_PLAN, &context.folder())?);
     let (once, new) = (limits.once, limits.new);
     let options = RunOptions { mode: Mode::Plan, once, new, ..options };
+    serve::beside(limits.serve, context);
     launch::launch(&options, context)
 }
 

@@ -55,6 +55,7 @@ mod tasks;
 mod threat_page;
 mod trusting;
 mod voice;
+mod web;
 
 use ralph_testkit::TestEnv;
 

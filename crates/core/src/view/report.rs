@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::forecast::Spent;
 use super::sessions::{SessionCost, unaccounted};
+use crate::ids::RunId;
 use crate::records::Attempt;
 use crate::run::Class;
 use crate::time::Timestamp;
@@ -128,6 +129,17 @@ impl Report {
             attempts,
             sessions,
         }
+    }
+
+    /// What of it belongs to a run, and to a day in UTC.
+    #[must_use]
+    pub fn only(self, run: Option<&RunId>, of_day: Option<&str>) -> Self {
+        let (mut attempts, mut sessions) = (self.attempts, self.sessions);
+        attempts.retain(|one| run.is_none_or(|run| one.run.as_ref() == Some(run)));
+        attempts.retain(|one| of_day.is_none_or(|is| day(one) == is));
+        sessions.retain(|one| run.is_none_or(|run| one.run == *run));
+        sessions.retain(|one| of_day.is_none_or(|is| one.ended_at.day() == is));
+        Self::of(attempts, sessions)
     }
 
     pub fn is_empty(&self) -> bool {

@@ -1,0 +1,142 @@
+//! The page in a real browser, in front of a real run.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use ralph_testkit::{TestEnv, send_signal, skip, wait_until};
+
+use crate::looping::{
+    PATIENCE, again, cassette, project, runs, say, session, sh, start, wait_for, works, write,
+};
+
+/// Work waits for approval, each task in a worktree of its own.
+const WAITS: &[&str] = &["--set", "completion.approve=always", "--set", "loop.works_in=worktree"];
+
+/// A server of the page, until it is dropped.
+struct Page {
+    child: Child,
+    link: String,
+    read_only: String,
+}
+
+impl Page {
+    fn open(env: &TestEnv, arguments: &[&str]) -> Self {
+        let mut child = env.start(&[&["serve"], arguments].concat());
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let link = lines.next().unwrap().unwrap();
+        let mut notes = BufReader::new(child.stderr.take().unwrap()).lines();
+        let note = notes.next().unwrap().unwrap();
+        let read_only = note.split(' ').next_back().unwrap().to_owned();
+        Self { child, link, read_only }
+    }
+
+    fn port(&self) -> u16 {
+        self.link.split([':', '/']).find_map(|part| part.parse().ok()).unwrap()
+    }
+
+    fn token(&self) -> &str {
+        self.link.split("token=").nth(1).unwrap()
+    }
+
+    /// The status and the body of an answer.
+    fn get(&self, path: &str) -> (u16, String) {
+        get(self.port(), path, self.token())
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn get(port: u16, path: &str, token: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n"
+    )
+    .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let status = text.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, text.split_once("\r\n\r\n").unwrap().1.to_owned())
+}
+
+/// The folder with the packages and the browser. `None`, with a printed warning, where there is none.
+fn browser() -> Option<(PathBuf, PathBuf)> {
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/install-browser");
+    let output = Command::new(tool).output().unwrap();
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    if !output.status.success() {
+        skip(&format!(
+            "the page in a browser: {}",
+            text(&output.stderr).lines().next().unwrap_or_default()
+        ));
+        return None;
+    }
+    let lines = text(&output.stdout);
+    let (modules, browser) = lines.trim_end().split_once('\n').unwrap();
+    Some((modules.into(), browser.into()))
+}
+
+/// A session that says hostile things, then more once the browser has seen them, and never ends.
+fn hostile() -> String {
+    let hostile = "Here I am <img src=x onerror=\"window.hacked=1\"> <script>window.hacked=1</script> \u{1b}[31mred\u{1b}]0;title\u{7} [link](javascript:window.hacked=1)";
+    session(&[
+        say(hostile),
+        write("c.txt", "<img src=x onerror=\"window.hacked=1\">\n"),
+        sh(
+            "touch ../notes/reached; until test -e ../notes/go; do sleep 0.02; done; date +%s.%N > ../notes/said.new; mv ../notes/said.new ../notes/said",
+        ),
+        say("SECOND words"),
+        r#"{"do":"hang"}"#.to_owned(),
+    ])
+}
+
+#[test]
+fn a_browser_shows_the_run_and_controls_it() {
+    let Some((modules, browser)) = browser() else { return };
+    let mut env = project(&["a", "b"]);
+    env.without_sandbox("the agent writes the time into a note beside the repository");
+    env.task(&["add", "Long <img src=x onerror=\"window.hacked=1\"> session", "--id", "c"]);
+    let sessions = [&say("<question>Which port?</question>"), &works(), &hostile()];
+    let run = start(&env, &sessions.map(String::as_str), WAITS);
+    wait_for(&env, "reached");
+    let page = Page::open(&env, &[]);
+    let screens = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/screens");
+    let name = runs(&env).pop().unwrap();
+    let journal = std::fs::read_to_string(name.join("events.jsonl")).unwrap();
+    let first: serde_json::Value = serde_json::from_str(journal.lines().next().unwrap()).unwrap();
+    let driven = Command::new("node")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web/page.mjs"))
+        .env("LINK", &page.link)
+        .env("LOOK", &page.read_only)
+        .env("BROWSER", browser)
+        .env("MODULES", modules)
+        .env("SCREENS", &screens)
+        .env("NOTES", env.folder().join("notes"))
+        .env("RUN", first["run"].as_str().unwrap())
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let shown = format!("{}{}", text(&driven.stdout), text(&driven.stderr));
+    if !driven.status.success() {
+        send_signal("KILL", run.id());
+    }
+    let ended = ralph_testkit::Ran::end_of(run);
+    assert!(driven.status.success(), "{shown}\n{}", ended.stderr);
+    assert_eq!(ended.code, 130, "{shown}\n{}", ended.stderr);
+    // What was answered and approved goes on, with the next run.
+    env.task(&["delete", "c"]);
+    cassette(&env, &[&works(), &works()]);
+    again(&env, &["--set", "loop.works_in=worktree"]).success();
+    for task in ["a", "b"] {
+        assert_eq!(env.json(&["task", "show", task])["status"], "done", "{task}");
+    }
+}
