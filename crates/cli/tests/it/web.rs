@@ -3,10 +3,9 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command};
 
-use ralph_testkit::{TestEnv, send_signal, skip, wait_until};
+use ralph_testkit::{TestEnv, send_signal, skip};
 
 use crate::looping::{
     PATIENCE, again, cassette, project, runs, say, session, sh, start, wait_for, works, write,
@@ -86,14 +85,15 @@ fn browser() -> Option<(PathBuf, PathBuf)> {
 }
 
 /// A session that says hostile things, then more once the browser has seen them, and never ends.
-fn hostile() -> String {
+fn hostile(notes: &Path) -> String {
     let hostile = "Here I am <img src=x onerror=\"window.hacked=1\"> <script>window.hacked=1</script> \u{1b}[31mred\u{1b}]0;title\u{7} [link](javascript:window.hacked=1)";
     session(&[
         say(hostile),
         write("c.txt", "<img src=x onerror=\"window.hacked=1\">\n"),
-        sh(
-            "touch ../notes/reached; until test -e ../notes/go; do sleep 0.02; done; date +%s.%N > ../notes/said.new; mv ../notes/said.new ../notes/said",
-        ),
+        sh(&format!(
+            "cd {} && touch reached && until test -e go; do sleep 0.02; done; date +%s.%N > new; mv new said",
+            notes.display()
+        )),
         say("SECOND words"),
         r#"{"do":"hang"}"#.to_owned(),
     ])
@@ -105,7 +105,8 @@ fn a_browser_shows_the_run_and_controls_it() {
     let mut env = project(&["a", "b"]);
     env.without_sandbox("the agent writes the time into a note beside the repository");
     env.task(&["add", "Long <img src=x onerror=\"window.hacked=1\"> session", "--id", "c"]);
-    let sessions = [&say("<question>Which port?</question>"), &works(), &hostile()];
+    let sessions =
+        [&say("<question>Which port?</question>"), &works(), &hostile(&env.folder().join("notes"))];
     let run = start(&env, &sessions.map(String::as_str), WAITS);
     wait_for(&env, "reached");
     let page = Page::open(&env, &[]);
