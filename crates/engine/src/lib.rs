@@ -21,6 +21,7 @@
 //! | [`run_files`] | the files of a run: lock, logs, journal, `state.toml` |
 //! | [`gates`] | commands of the user that judge work |
 //! | [`feed`] | the journal of a run, appended and followed |
+//! | [`observe`] | the stream that displays read: of one run, of all, of one that has ended |
 //! | [`notify`] | notifications to users |
 //! | [`socket`] | requests from sessions, controls from users |
 //! | [`forge`] | pull requests on a server |
@@ -57,6 +58,7 @@ pub mod interrupts;
 pub mod interview;
 mod kept;
 pub mod notify;
+pub mod observe;
 pub mod plan_file;
 pub mod ports;
 pub mod probe;

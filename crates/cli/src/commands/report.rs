@@ -9,7 +9,7 @@ use ralph_engine::run_files::RunLogs;
 use ralph_engine::run_files::journal;
 
 use crate::config::key;
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::wiring::Context;
 
 /// Show what sessions cost in tokens, money and time, by task, model and day
@@ -33,13 +33,28 @@ pub(crate) struct ReportArgs {
 }
 
 pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
+    let report = report(args.run.as_deref(), context)?;
+    if args.csv {
+        return context.out.data(report.csv());
+    }
+    if args.json {
+        return context.out.json(&report);
+    }
+    if report.is_empty() {
+        return context.out.conclude("Nothing to report yet");
+    }
+    context.out.data(ralph_ui::report::text(&report, context.out.style))
+}
+
+/// What all sessions cost, or those of the run with this id.
+pub(crate) fn report(run: Option<&str>, context: &mut Context<'_>) -> Result<Report> {
     let mut attempts = context.reader()?.history(Timestamp::from_millis(0))?;
     let project = context.project()?;
     let logs = RunLogs::all(&project.resolve(context.config()?.get(key::LOGS_DIR)))?;
     // A journal that cannot be read is skipped.
     let read = |logs: &RunLogs| sessions(&journal::read(&logs.journal()).unwrap_or_default());
     let mut sessions: Vec<SessionCost> = logs.iter().flat_map(read).collect();
-    if let Some(name) = &args.run {
+    if let Some(name) = run {
         let run = RunId::new(name).map_err(|error| usage!("{name:?} is not a run id: {error}"))?;
         let mut known: Vec<RunId> = attempts.iter().filter_map(|one| one.run.clone()).collect();
         attempts.retain(|attempt| attempt.run.as_ref() == Some(&run));
@@ -52,17 +67,7 @@ pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
             }
         }
     }
-    let report = Report::of(attempts, sessions);
-    if args.csv {
-        return context.out.data(report.csv());
-    }
-    if args.json {
-        return context.out.json(&report);
-    }
-    if report.is_empty() {
-        return context.out.conclude("Nothing to report yet");
-    }
-    context.out.data(ralph_ui::report::text(&report, context.out.style))
+    Ok(Report::of(attempts, sessions))
 }
 
 fn unknown(run: &RunId, known: &[RunId]) -> CliError {
