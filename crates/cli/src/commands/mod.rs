@@ -56,3 +56,4 @@ pub(crate) mod task;
 pub(crate) mod tell;
 pub(crate) mod trust;
 pub(crate) mod undo;
+pub(crate) mod watch;

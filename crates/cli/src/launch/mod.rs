@@ -18,12 +18,14 @@
 //! | `feature` | runs for the texts and the tasks of a feature |
 //! | `worktrees` | the worktrees of tasks that run in parallel |
 //! | `display` | the displays of the run |
+//! | `apart` | a run as a process of its own, shown on the whole screen |
 //! | `misfits` | settings that do not fit a kind of run |
 //! | `notify` | the notification channels |
 //! | `lanes` | a run for each branch of a plan, in parallel |
 //! | `dry` | `--dry-run` |
 
 mod agent;
+mod apart;
 mod command;
 mod dependencies;
 mod display;
@@ -211,6 +213,9 @@ impl Plan {
 
 pub(crate) fn launch(options: &RunOptions, context: &mut Context<'_>) -> Done {
     command::named(options, context, |context| {
+        if apart::is_wanted(options, context)? {
+            return apart::launch(context);
+        }
         let options = &resume::take_up(options, context)?;
         if let Some(plan) = branches(options, context)? {
             arm(context)?;
