@@ -19,6 +19,7 @@ macro_rules! commands {
 }
 
 pub(crate) mod answer;
+mod apart;
 pub(crate) mod approve;
 pub(crate) mod attach;
 pub(crate) mod build;

@@ -18,14 +18,12 @@
 //! | `feature` | runs for the texts and the tasks of a feature |
 //! | `worktrees` | the worktrees of tasks that run in parallel |
 //! | `display` | the displays of the run |
-//! | `apart` | a run as a process of its own, shown on the whole screen |
 //! | `misfits` | settings that do not fit a kind of run |
 //! | `notify` | the notification channels |
 //! | `lanes` | a run for each branch of a plan, in parallel |
 //! | `dry` | `--dry-run` |
 
 mod agent;
-mod apart;
 mod command;
 mod dependencies;
 mod display;
@@ -78,7 +76,7 @@ use crate::trust;
 use crate::wiring::Context;
 
 use agent::agent_for;
-pub(crate) use agent::{Lacking, agent_profile, agent_program, named_agents};
+pub(crate) use agent::{Lacking, agent_profile, agent_program, named_agents, own_program};
 use command::{git_failed, run_error};
 pub(crate) use display::{DisplayKind, options as display_options, shown as chosen_display};
 pub(crate) use feature::{FeatureStep, FeatureWork};
@@ -213,9 +211,6 @@ impl Plan {
 
 pub(crate) fn launch(options: &RunOptions, context: &mut Context<'_>) -> Done {
     command::named(options, context, |context| {
-        if apart::is_wanted(options, context)? {
-            return apart::launch(context);
-        }
         let options = &resume::take_up(options, context)?;
         if let Some(plan) = branches(options, context)? {
             arm(context)?;
@@ -528,7 +523,7 @@ fn assemble(
             handler,
             peek_text: Arc::new(peek_text),
             ids,
-            ralph: agent::own_program(context.environment),
+            ralph: own_program(context.environment),
         },
         policy,
     };

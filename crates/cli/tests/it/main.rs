@@ -53,6 +53,7 @@ mod task_scripts;
 mod tasks;
 mod threat_page;
 mod trusting;
+mod tui;
 mod voice;
 
 use ralph_testkit::TestEnv;

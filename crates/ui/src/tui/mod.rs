@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `state` | what the display knows and what is open; pure |
 //! | `update` | what keys and the mouse do to the state; pure |
+//! | `overlay_keys` | the same while something is open over the screen |
 //! | `keys` | which key does what |
 //! | `plan` | the list of tasks |
 //! | `panes` | the panes, and how they scroll |
@@ -21,6 +22,7 @@ mod input;
 mod keys;
 mod needs;
 mod overlay;
+mod overlay_keys;
 mod panes;
 mod plan;
 mod screen;

@@ -187,7 +187,7 @@ mod tests {
         let row = Row::new().plain("a\u{1b}[2Jb").add(Meaning::Bad, "\u{9b}31mc\u{202e}\rd\n");
         let mut buffer = Buffer::empty(Rect::new(0, 0, 12, 1));
         row.draw(&mut buffer, (0, 0), 12, Palette { color: true });
-        let shown: String = buffer.content().iter().map(|cell| cell.symbol()).collect();
+        let shown: String = buffer.content().iter().map(ratatui::buffer::Cell::symbol).collect();
         assert_eq!(shown.trim_end(), "abcd");
     }
 

@@ -13,9 +13,9 @@ use ralph_engine::host;
 use ralph_engine::run_files::WorktreeLock;
 use ralph_ui::tui::Ended;
 
-use super::{DisplayKind, Mode, RunOptions, agent, chosen_display};
-use crate::commands::watch::{GOES_ON, need_terminal, show};
+use super::watch::{GOES_ON, need_terminal, show};
 use crate::error::{CliError, Done, Result};
+use crate::launch::{self, DisplayKind, Mode, RunOptions};
 use crate::status_query::{self, RunFiles};
 use crate::trust;
 use crate::wiring::Context;
@@ -27,19 +27,22 @@ const CLEANUP: u32 = 200;
 /// How many lines of what a run printed last are shown, where it printed no summary.
 const LAST: usize = 20;
 
-/// Whether this run is shown on the whole screen.
-pub(super) fn is_wanted(options: &RunOptions, context: &mut Context<'_>) -> Result<bool> {
-    let tui = chosen_display(&context.config()?) == DisplayKind::Tui;
-    Ok(tui && matches!(options.mode, Mode::Build | Mode::Plan))
+/// Runs in this process, or in one of its own where the settings choose the whole screen.
+pub(super) fn launch(options: &RunOptions, context: &mut Context<'_>) -> Done {
+    let tui = launch::chosen_display(&context.config()?) == DisplayKind::Tui;
+    match tui && matches!(options.mode, Mode::Build | Mode::Plan) {
+        true => on_whole_screen(context),
+        false => launch::launch(options, context),
+    }
 }
 
-pub(super) fn launch(context: &mut Context<'_>) -> Done {
+fn on_whole_screen(context: &mut Context<'_>) -> Done {
     need_terminal("--ui plain", context)?;
     // The process of the run has no terminal to ask at.
     trust::require(context)?;
     let ports = (context.program.ports)(context)?;
     let mut output = tempfile::tempfile()?;
-    let program = agent::own_program(context.environment);
+    let program = launch::own_program(context.environment);
     let arguments = plain(context.environment.arguments.get(1..).unwrap_or_default());
     let mut run = host::start_apart(&program, &arguments, &output)
         .map_err(|error| failed!("the process of the run could not be started: {error}"))?;
