@@ -63,6 +63,7 @@ commands! {
         Reject(commands::approve::RejectArgs) => commands::approve::cmd_reject,
         Tell(commands::tell::TellArgs) => commands::tell::cmd_tell,
         Attach(commands::attach::AttachArgs) => commands::attach::cmd_attach,
+        Watch(commands::watch::WatchArgs) => commands::watch::cmd_watch,
         Takeover(commands::takeover::TakeoverArgs) => commands::takeover::cmd_takeover,
         /// Pause: finish the current session, start nothing new
         #[command(after_help = "Example: ralph pause")]

@@ -11,6 +11,7 @@
 //! | [`status`] | the state of the run and the plan on one page |
 //! | [`report`] | what attempts cost, as tables |
 //! | [`ports`] | what a display with a screen of its own asks of the program around it |
+//! | [`tui`] | all runs of a repository on the whole screen |
 //! | [`dry_run`] | what a run would do |
 //! | [`tasks`] | tasks as a table, a tree, a page, markdown-KV and JSON |
 //! | [`style`] | colors by meaning |
@@ -34,4 +35,5 @@ pub mod style;
 pub mod tasks;
 #[cfg(test)]
 mod tests;
+pub mod tui;
 pub mod units;

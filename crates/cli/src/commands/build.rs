@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use ralph_core::TaskId;
 
+use super::apart;
 use super::flags::{self, JobArgs, LaneArgs, LoopArgs};
-use super::serve;
 use crate::config::{Preset, key};
 use crate::error::{CliError, Done, Result, feature_name, task_id};
 use crate::launch::{self, RunOptions, Target};
@@ -125,10 +125,7 @@ pub(super) fn go(
     refuse_a_target_beside_a_file(&options.target, context)?;
     match args.dry_run {
         true => launch::dry_run(&options, context),
-        false => {
-            serve::beside(args.limits.serve, context);
-            launch::launch(&options, context)
-        }
+        false => apart::launch(&options, args.limits.serve, context),
     }
 }
 

@@ -19,6 +19,7 @@ macro_rules! commands {
 }
 
 pub(crate) mod answer;
+mod apart;
 pub(crate) mod approve;
 pub(crate) mod attach;
 pub(crate) mod build;
@@ -58,3 +59,4 @@ pub(crate) mod task;
 pub(crate) mod tell;
 pub(crate) mod trust;
 pub(crate) mod undo;
+pub(crate) mod watch;

@@ -327,7 +327,7 @@ pub(super) fn secrets(environment: &Environment, config: &Config) -> Secrets {
 }
 
 /// The path of this program, to start it again.
-pub(super) fn own_program(environment: &Environment) -> PathBuf {
+pub(crate) fn own_program(environment: &Environment) -> PathBuf {
     match std::env::current_exe() {
         Ok(path) => path,
         Err(_) => environment.arguments.first().map(PathBuf::from).unwrap_or_default(),

@@ -76,7 +76,7 @@ use crate::trust;
 use crate::wiring::Context;
 
 use agent::agent_for;
-pub(crate) use agent::{Lacking, agent_profile, agent_program, named_agents};
+pub(crate) use agent::{Lacking, agent_profile, agent_program, named_agents, own_program};
 use command::{git_failed, run_error};
 pub(crate) use display::{DisplayKind, options as display_options, shown as chosen_display};
 pub(crate) use feature::{FeatureStep, FeatureWork};
@@ -523,7 +523,7 @@ fn assemble(
             handler,
             peek_text: Arc::new(peek_text),
             ids,
-            ralph: agent::own_program(context.environment),
+            ralph: own_program(context.environment),
         },
         policy,
     };

@@ -54,6 +54,7 @@ mod task_scripts;
 mod tasks;
 mod threat_page;
 mod trusting;
+mod tui;
 mod voice;
 mod web;
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::run_view::RunView;
 use super::stream::{Observation, Observed, RunNumber};
 use crate::agent::AgentEvent;
-use crate::run::{Fact, RunEvent, SlotId};
+use crate::run::{Class, Fact, GateReport, RunEvent, SlotId};
 use crate::time::Timestamp;
 
 /// How much of an agent's output is kept for each slot, in bytes of text.
@@ -89,6 +89,15 @@ pub enum Said {
         delay_ms: u64,
         error: String,
     },
+    /// A gate has checked the work, or the verifier has.
+    Gate {
+        report: GateReport,
+    },
+    /// The iteration has ended.
+    Ended {
+        class: Class,
+        detail: String,
+    },
     /// Some output is missing here.
     Missed,
 }
@@ -102,7 +111,9 @@ impl Said {
             | Self::Thinking { text }
             | Self::Denied { tool: text }
             | Self::Told { text }
+            | Self::Ended { detail: text, .. }
             | Self::Retrying { error: text, .. } => text.len(),
+            Self::Gate { report } => report.name.len() + report.digest.len(),
             Self::Tool { name, input, result, .. } => {
                 name.len() + input.len() + result.as_ref().map_or(0, String::len)
             }
@@ -178,8 +189,24 @@ impl LiveRun {
                 let told = Said::Told { text: message.text.clone() };
                 self.transcript(*slot).push(Entry { at: event.at, what: told });
             }
+            Fact::Judged { slot, gates, .. } => {
+                for report in gates {
+                    self.checked(*slot, event.at, report.clone());
+                }
+            }
+            Fact::Verified { slot, report } if report.obstacle().is_none() => {
+                self.checked(*slot, event.at, report.judged());
+            }
+            Fact::IterationEnded { slot, class, detail, .. } => {
+                let ended = Said::Ended { class: *class, detail: beginning(detail).to_owned() };
+                self.transcript(*slot).push(Entry { at: event.at, what: ended });
+            }
             _ => {}
         }
+    }
+
+    fn checked(&mut self, slot: SlotId, at: Timestamp, report: GateReport) {
+        self.transcript(slot).push(Entry { at, what: Said::Gate { report } });
     }
 
     fn transcript(&mut self, slot: SlotId) -> &mut Transcript {

@@ -1,7 +1,8 @@
 //! A run as users see it: [`RunView`] is the one fold for every display, [`mod@words`] has the sentences that every
 //! display uses, [`next`] the commands to type after a run, [`Reporter`] is the trait of a display, [`NotificationRules`]
 //! decides which events are worth a notification.
-//! [`stream`] is what displays read, [`live`] its fold. [`plan_graph`] lays out the plan as a drawing.
+//! [`stream`] is what displays read, [`live`] its fold, [`totals`] the sum over its runs. [`plan_graph`] lays out the
+//! plan as a drawing.
 
 pub mod forecast;
 pub mod history;
@@ -15,6 +16,7 @@ mod run_view;
 pub mod sessions;
 mod slot_view;
 pub mod stream;
+pub mod totals;
 pub mod words;
 
 pub use notification_rules::{MAX_MESSAGE, Message, NotificationKind, NotificationRules};

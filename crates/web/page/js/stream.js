@@ -2,6 +2,7 @@
 import { diffView, isPatch, replacement, replacementView } from './diff.js';
 import { button, fold, framed, h, put, recall, remember, show } from './dom.js';
 import { clock, duration } from './format.js';
+import { ending, sign } from './words.js';
 
 /** Text of a model: code in fences, `code` and **strong** words; everything else as it is. */
 export function rich(text) {
@@ -42,7 +43,24 @@ function output(text, cls = '') {
   return h('pre', { class: `code ${cls}`, tabindex: 0 }, text);
 }
 
+/** How an iteration ended: the words of its end, and the first line of the reason. */
+function endWords(entry) {
+  const [words] = ending({ outcome: entry.class, detail: entry.detail });
+  const detail = entry.detail.split('\n')[0];
+  return detail ? `${words}: ${detail}` : words;
+}
+
 const lastLine = text => text.trimEnd().split('\n').at(-1).slice(-160);
+
+/** What a gate or the verifier said. */
+export function gateRow(one, cls = '') {
+  const state = { pass: 'done', fail: 'failed' }[one.verdict] ?? 'waiting';
+  const verifier = one.judge === 'verifier';
+  const words = verifier ? (one.verdict === 'pass' ? 'accepted' : 'rejected') : { pass: 'passed', fail: 'failed' }[one.verdict] ?? one.verdict;
+  const head = [sign(state), h('strong', {}, verifier ? 'verifier' : `gate ${one.judge}`), h('span', {}, words), one.exit_code ? h('span', { class: 'dim' }, `exit code ${one.exit_code}`) : null, h('span', { class: 'dim' }, duration(one.duration_ms))];
+  if (verifier) return h('div', { class: `gate ${cls}` }, h('div', { class: 'line' }, head), one.digest && h('blockquote', {}, rich(one.digest)));
+  return one.digest ? fold(head, h('pre', { class: 'code', tabindex: 0 }, one.digest), { cls: `gate ${cls}`, open: one.verdict !== 'pass' }) : h('div', { class: `gate line ${cls}` }, head);
+}
 
 /** Each kind of entry: how it is made, and how it is brought up to date. */
 const KINDS = {
@@ -78,6 +96,8 @@ const KINDS = {
   denied: { make: entry => h('div', { class: 'entry warn' }, `Denied: ${entry.tool}`) },
   told: { make: entry => h('div', { class: 'entry told' }, h('span', { class: 'label' }, 'You'), entry.text) },
   retrying: { make: entry => h('div', { class: 'entry warn' }, `Retrying in ${duration(entry.delay_ms)} (attempt ${entry.attempt}): ${entry.error}`) },
+  gate: { make: entry => gateRow({ ...entry.report, judge: entry.report.name }, 'entry') },
+  ended: { make: entry => h('div', { class: 'entry ended' }, sign(ending({ outcome: entry.class, detail: entry.detail })[1]), h('span', {}, endWords(entry))) },
   missed: { make: () => h('div', { class: 'entry warn' }, 'Some output is missing here.') },
 };
 

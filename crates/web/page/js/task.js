@@ -5,7 +5,7 @@ import { diffView } from './diff.js';
 import { button, calm, failed, fold, h, loading, panel, put } from './dom.js';
 import { clock, count, day, duration, money, short, tokens, when } from './format.js';
 import { answerBox, approval } from './overview.js';
-import { rich } from './stream.js';
+import { gateRow, rich } from './stream.js';
 import { chip, ending, sign, stateOf, STATE_WORDS } from './words.js';
 
 const link = task => h('a', { href: `#/task/${encodeURIComponent(task.id)}` }, task.title ?? task.id);
@@ -37,15 +37,6 @@ function facts(task) {
 function neighbors(title, tasks) {
   if (!tasks?.length) return null;
   return [h('h3', {}, title), h('ul', { class: 'tasks' }, tasks.map(one => h('li', {}, sign(stateOf(one)), link(one), h('span', { class: 'dim' }, STATE_WORDS[stateOf(one)]))))];
-}
-
-function gateRow(one) {
-  const state = { pass: 'done', fail: 'failed' }[one.verdict] ?? 'waiting';
-  const verifier = one.judge === 'verifier';
-  const words = verifier ? (one.verdict === 'pass' ? 'accepted' : 'rejected') : { pass: 'passed', fail: 'failed' }[one.verdict] ?? one.verdict;
-  const head = [sign(state), h('strong', {}, verifier ? 'verifier' : `gate ${one.judge}`), h('span', {}, words), one.exit_code ? h('span', { class: 'dim' }, `exit code ${one.exit_code}`) : null, h('span', { class: 'dim' }, duration(one.duration_ms))];
-  if (verifier) return h('div', { class: 'gate' }, h('div', { class: 'line' }, head), one.digest && h('blockquote', {}, rich(one.digest)));
-  return one.digest ? fold(head, h('pre', { class: 'code', tabindex: 0 }, one.digest), { cls: 'gate', open: one.verdict !== 'pass' }) : h('div', { class: 'gate line' }, head);
 }
 
 function attemptCard(attempt, evidence) {

@@ -197,6 +197,8 @@ fn size(said: &Said) -> usize {
         | Said::Denied { .. }
         | Said::Told { .. }
         | Said::Retrying { .. }
+        | Said::Gate { .. }
+        | Said::Ended { .. }
         | Said::Missed => 0,
     }
 }

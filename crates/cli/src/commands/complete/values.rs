@@ -55,6 +55,7 @@ const TABLE: &[(&str, &str, Values)] = &[
     ("run", "target", Targets),
     ("report", "run", Runs),
     ("logs", "run", Runs),
+    ("watch", "run", Runs),
     ("diff", "task", Tasks),
     ("undo", "target", Tasks),
     ("undo", "task", Tasks),

@@ -16,7 +16,7 @@ use crate::looping::{project, say, session, sh, write};
 use extract::{Block, Typed, blocks, spans};
 
 /// What is not run here. Its arguments are checked all the same.
-const NOT_RUN: [(&str, &str); 14] = [
+const NOT_RUN: [(&str, &str); 16] = [
     ("cargo ", "builds ralph itself"),
     ("./check", "is what runs these tests"),
     ("tools/", "is run by ./check --full"),
@@ -24,6 +24,8 @@ const NOT_RUN: [(&str, &str); 14] = [
     ("sqlite3 .ralph/progress.db .recover", "not every sqlite3 is built with it"),
     ("ralph logs -f", "follows a run that goes on: `looking`"),
     ("ralph status --watch", "follows a run that goes on: `looking`"),
+    ("ralph watch", "needs a terminal: `tui`"),
+    ("ralph build --ui tui", "needs a terminal: `tui`"),
     ("ralph attach", "needs a session that goes on: `looping::telling`"),
     ("ralph takeover", "needs a session of an agent for terminals: `looping::telling`"),
     ("ralph pause", "needs a run that goes on: `looping::people`"),

@@ -1,0 +1,6 @@
+//! The display on a terminal in memory. The gallery is made of snapshots: look at them.
+
+mod behavior;
+mod fake;
+mod gallery;
+mod speed;
