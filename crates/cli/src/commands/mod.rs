@@ -49,6 +49,7 @@ pub(crate) mod plan;
 pub(crate) mod prompt;
 pub(crate) mod recover;
 pub(crate) mod report;
+mod report_page;
 pub(crate) mod runs;
 pub(crate) mod script_agent;
 pub(crate) mod serve;

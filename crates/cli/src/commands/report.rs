@@ -1,6 +1,8 @@
 //! `ralph report`: what sessions cost, by task, model and day.
 
-use clap::Args;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
 use ralph_core::Timestamp;
 use ralph_core::ids::RunId;
 use ralph_core::view::report::Report;
@@ -18,7 +20,7 @@ use crate::wiring::Context;
 /// (ralph plan, ralph prompt, features, checklists) have their own rows, such as (plan).
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  ralph report\n  ralph report --csv > attempts.csv\n  ralph report r-jvcqbuyd --json"
+    after_help = "Examples:\n  ralph report\n  ralph report --csv > attempts.csv\n  ralph report --html=week.html\n  ralph report r-jvcqbuyd --json"
 )]
 pub(crate) struct ReportArgs {
     /// Show only this run, by its id in the journal [default: all runs of this repository]
@@ -27,13 +29,34 @@ pub(crate) struct ReportArgs {
     /// Print CSV: a header and one line per attempt or other session, without sums
     #[arg(long, conflicts_with = "json")]
     csv: bool,
+    /// Write the page of ralph serve with its data as one HTML file that needs no server [default: ralph-report.html]
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "ralph-report.html",
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["json", "csv"]
+    )]
+    html: Option<PathBuf>,
+    /// Show only this day in UTC
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
+    day: Option<String>,
     /// Print JSON: the sums, every attempt and every other session
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
-    let report = report(args.run.as_deref(), context)?;
+    let report = report(args.run.as_deref(), context)?.only(None, args.day.as_deref());
+    if let Some(file) = args.html.as_ref().filter(|_| !report.is_empty()) {
+        return super::report_page::write(
+            file,
+            (args.run.as_deref(), args.day.as_deref()),
+            context,
+        );
+    }
     if args.csv {
         return context.out.data(report.csv());
     }
@@ -68,6 +91,13 @@ pub(crate) fn report(run: Option<&str>, context: &mut Context<'_>) -> Result<Rep
         }
     }
     Ok(Report::of(attempts, sessions))
+}
+
+fn day(text: &str) -> std::result::Result<String, String> {
+    match Timestamp::parse(&format!("{text}T00:00:00Z")) {
+        Some(_) => Ok(text.to_owned()),
+        None => Err("write a day as YYYY-MM-DD, such as 2026-11-15".to_owned()),
+    }
 }
 
 fn unknown(run: &RunId, known: &[RunId]) -> CliError {

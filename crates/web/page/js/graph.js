@@ -76,8 +76,10 @@ export class Graph {
     const whole = Math.min((width - 40) / w, (height - 40) / t, 1);
     // What is too small to read starts at its beginning instead.
     this.scale = byUser ? whole : Math.max(whole, 0.6);
-    this.x = Math.max(20, (width - w * this.scale) / 2);
-    this.y = Math.max(20, (height - t * this.scale) / 2);
+    const start = (!byUser && this.places.get(this.data.critical[0])) || [0, 0];
+    const along = (at, all, room) => (all * this.scale > room - 40 ? 20 - Math.min(at * this.scale, all * this.scale - room + 40) : (room - all * this.scale) / 2);
+    this.x = along(Math.max(0, start[0] - DX), w, width);
+    this.y = along(Math.max(0, start[1] - DY * 2), t, height);
     this.apply();
   }
 

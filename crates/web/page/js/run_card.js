@@ -90,12 +90,15 @@ export class RunCard {
   }
 
   showWarnings(view) {
-    const all = [...view.warnings, ...(view.last_error ? [`Last error: ${view.last_error}`] : [])];
+    // A run that ended well has got over its errors.
+    const good = ['complete', 'marker', 'session'].includes(view.outcome?.reason?.stop);
+    const error = good ? null : view.last_error;
+    const all = [...view.warnings, ...(error ? [`Last error: ${error}`] : [])];
     const key = all.join('\n');
     if (this.warned === key) return;
     this.warned = key;
     show(this.warnings, all.length > 0);
-    put(this.warnings, h('summary', {}, view.last_error ? `Last error: ${view.last_error}` : count(all.length, 'warning')), h('ul', {}, all.map(text => h('li', {}, text))));
+    put(this.warnings, h('summary', {}, error ? `Last error: ${error}` : count(all.length, 'warning')), h('ul', {}, all.map(text => h('li', {}, text))));
   }
 
   showControls(active, view) {
@@ -147,10 +150,11 @@ class SlotPane {
     this.doing = h('span', { class: 'doing' });
     this.time = h('time', {});
     this.until = h('span', { class: 'dim' });
+    this.state = h('div', { class: 'state' }, h('div', { class: 'now' }, h('span', { class: 'pulse', 'aria-hidden': 'true' }), this.doing, this.time, this.until), this.steps);
     this.stream = new Stream(source, `Output of slot ${number + 1}`);
     this.el = h('article', { class: 'slot', 'aria-label': `Slot ${number + 1}` },
       h('div', { class: 'slothead' }, h('div', { class: 'names' }, this.title, this.sub),
-        h('div', { class: 'now' }, h('span', { class: 'pulse', 'aria-hidden': 'true' }), this.doing, this.time, this.until), this.steps),
+        this.state),
       this.stream.el);
   }
 
@@ -165,7 +169,9 @@ class SlotPane {
     since(this.time, busy ? ms(slot.tool && slot.doing === 'working' ? slot.tool.since : slot.since) : null);
     this.until.dataset.until = busy && slot.waiting?.until ? ms(slot.waiting.until) : '';
     if (!this.until.dataset.until) setText(this.until, '');
-    setClass(this.el, `slot ${busy && slot.waiting ? 'waits' : busy ? 'busy' : 'rests'} ${slot.gate ? 'gating' : ''}`);
+    setClass(this.el, `slot ${active ? '' : 'over '}${busy && slot.waiting ? 'waits' : busy ? 'busy' : 'rests'} ${slot.gate ? 'gating' : ''}`);
+    show(this.state, active || slot.doing !== 'idle');
+    show(this.sub, this.sub.textContent !== '' || active);
     const [names, at] = steps(slot, run);
     const key = names.join() + at;
     if (this.key === key) return;

@@ -2,7 +2,7 @@
 import { live, run as load, runs, Transcript } from './data.js';
 import { calm, command, empty, failed, h, loading, panel, put } from './dom.js';
 import { duration, money, when } from './format.js';
-import { commitList, RunCard } from './run_card.js';
+import { commitList, isActive, RunCard } from './run_card.js';
 import { thinkingToggle } from './stream.js';
 import { chip, sign } from './words.js';
 
@@ -70,7 +70,7 @@ export function runPage(root, id) {
     card.update({ name: '', left: about ? about.state !== 'running' : true, view: data.view }, about?.ended);
     const { view } = data;
     return put(root,
-      h('div', { class: 'viewhead' }, h('div', { class: 'crumbs' }, h('a', { href: '#/runs' }, 'Runs'), ' / ', h('code', {}, id)), h('h1', {}, `Run ${id}`), h('div', { class: 'row' }, thinkingToggle(() => card.streams()), now && h('a', { class: 'button', href: '#/' }, 'Follow it live'))),
+      h('div', { class: 'viewhead' }, h('div', { class: 'crumbs' }, h('a', { href: '#/runs' }, 'Runs'), ' / ', h('code', {}, id)), h('h1', {}, `Run ${id}`), h('div', { class: 'row' }, thinkingToggle(() => card.streams()), now && isActive(now) && h('a', { class: 'button', href: '#/' }, 'Follow it live'))),
       h('div', { class: 'columns' }, h('div', { class: 'stackv' }, card.el),
         h('aside', { class: 'stackv', 'aria-label': 'About the run' },
           panel('Tasks', [view.failed_tasks.length || view.held_tasks.length ? h('ul', { class: 'tasks' }, view.failed_tasks.map(task => ended(task, 'failed')), view.held_tasks.map(task => ended(task, 'waiting'))) : null,

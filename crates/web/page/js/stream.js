@@ -181,7 +181,7 @@ export class Stream {
 
 /** A button that opens or closes the thinking of all streams on the page. */
 export function thinkingToggle(streams) {
-  const toggle = h('button', { type: 'button', class: 'quiet', 'aria-pressed': String(wishes.open) }, 'Thinking');
+  const toggle = h('button', { type: 'button', class: 'quiet', 'aria-pressed': String(wishes.open) }, 'Show thinking');
   toggle.addEventListener('click', () => {
     remember('thinking', wishes.open ? 'closed' : 'open');
     toggle.setAttribute('aria-pressed', String(wishes.open));

@@ -7,6 +7,7 @@ mod fake;
 mod hostile;
 mod live;
 mod many;
+mod words;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;

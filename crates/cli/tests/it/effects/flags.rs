@@ -182,6 +182,8 @@ logs --follow | cli/tests/it/status_and_logs.rs::a_running_loop_is_watched_and_f
 logs --replay | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
 logs --json | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
 report --csv | cli/tests/it/looping/budgets.rs::a_report_has_every_attempt_of_all_runs_or_of_one
+report --html | cli/tests/it/looping/budgets.rs::a_report_is_a_page_of_its_own_for_all_runs_for_one_or_for_a_day
+report --day | cli/tests/it/looping/budgets.rs::a_report_is_a_page_of_its_own_for_all_runs_for_one_or_for_a_day
 report --json | cli/tests/it/looping/budgets.rs::a_report_has_every_attempt_of_all_runs_or_of_one
 
 task add --id | cli/tests/it/effects/tasks.rs::a_task_is_made_and_changed_with_all_its_fields
