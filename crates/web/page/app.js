@@ -77,7 +77,7 @@ function connection(state) {
     banner.className = `banner ${level}`;
     show(banner, text !== '');
   };
-  // A connection that comes back at once is nothing to speak of.
+  // A connection that is lost for a moment is nothing to speak of.
   if (text) late = setTimeout(say, state === 'lost' ? 1200 : 0);
   else say();
   // The page came before the server: it does not know yet what it may do.

@@ -8,7 +8,8 @@ use std::process::{Child, Command};
 use ralph_testkit::{TestEnv, send_signal, skip};
 
 use crate::looping::{
-    PATIENCE, again, cassette, project, runs, say, session, sh, start, wait_for, works, write,
+    PATIENCE, again, build, cassette, project, runs, say, session, sh, start, wait_for, works,
+    write,
 };
 
 /// Work waits for approval, each task in a worktree of its own.
@@ -32,17 +33,17 @@ impl Page {
         Self { child, link, read_only }
     }
 
+    /// The status and the body of an answer.
+    fn get(&self, path: &str) -> (u16, String) {
+        get(self.port(), path, self.token())
+    }
+
     fn port(&self) -> u16 {
         self.link.split([':', '/']).find_map(|part| part.parse().ok()).unwrap()
     }
 
     fn token(&self) -> &str {
         self.link.split("token=").nth(1).unwrap()
-    }
-
-    /// The status and the body of an answer.
-    fn get(&self, path: &str) -> (u16, String) {
-        get(self.port(), path, self.token())
     }
 }
 
@@ -140,4 +141,117 @@ fn a_browser_shows_the_run_and_controls_it() {
     for task in ["a", "b"] {
         assert_eq!(env.json(&["task", "show", task])["status"], "done", "{task}");
     }
+}
+
+#[test]
+fn the_link_is_all_that_the_page_needs() {
+    let env = project(&["a"]);
+    let page = Page::open(&env, &[]);
+    assert!(page.link.starts_with(&format!("http://127.0.0.1:{}/?token=", page.port())));
+    assert_eq!(page.token().len(), 32);
+    let (status, body) = page.get("/api/status");
+    let shown: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let mut printed = env.json(&["status"]);
+    assert_eq!(status, 200);
+    for key in ["counts", "next", "state", "run"] {
+        assert_eq!(shown[key], printed[key].take(), "{key}");
+    }
+    let look = page.read_only.split("token=").nth(1).unwrap();
+    assert_ne!(look, page.token());
+    assert!(get(page.port(), "/api/session", look).1.contains("\"read_only\":true"));
+    assert_eq!(get(page.port(), "/api/session", "wrong").0, 401);
+    // A second one has its own port and its own token.
+    let other = Page::open(&env, &["--read-only"]);
+    assert_ne!(other.port(), page.port());
+    assert!(other.get("/api/session").1.contains("\"read_only\":true"));
+    assert_eq!(get(other.port(), "/api/session", page.token()).0, 401);
+}
+
+#[test]
+fn ctrl_c_ends_the_server() {
+    let env = project(&["a"]);
+    let mut page = Page::open(&env, &[]);
+    assert_eq!(page.get("/api/session").0, 200);
+    send_signal("INT", page.child.id());
+    assert_eq!(page.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn other_machines_need_a_token_that_you_chose() {
+    let mut env = project(&["a"]);
+    let refused = env.ralph(&["serve", "--listen", "0.0.0.0"]).failure(64);
+    assert!(refused.contains("--token-file FILE") && refused.contains("ssh -L"), "{refused}");
+    let token = |path: &Path, text: &str, mode: u32| {
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let good = "0123456789abcdef";
+    let outside = env.folder().join("token");
+    for (file, why) in [
+        (
+            token(&env.repo().join("token"), good, 0o600),
+            "is in the repository, where agents can read it",
+        ),
+        (token(&outside, good, 0o644), "other users can read"),
+        (token(&env.folder().join("short"), "0123456789", 0o600), "needs at least 16 letters"),
+    ] {
+        let refused = env.ralph(&["serve", "--token-file", &file]).failure(1);
+        assert!(refused.contains(why), "{refused}");
+    }
+    let file = token(&outside, good, 0o600);
+    let page = Page::open(&env, &["--listen", "0.0.0.0", "--token-file", &file]);
+    assert_eq!(page.token(), "YOUR-TOKEN");
+    assert_eq!(get(page.port(), "/api/status", good).0, 200);
+    drop(page);
+    env.set("RALPH_SERVE_TOKEN", "another-token-of-mine");
+    let page = Page::open(&env, &[]);
+    assert_eq!(get(page.port(), "/api/status", "another-token-of-mine").0, 200);
+}
+
+#[test]
+fn a_port_in_use_is_an_error_with_another_port() {
+    let env = project(&["a"]);
+    let page = Page::open(&env, &[]);
+    let port = page.port().to_string();
+    let refused = env.ralph(&["serve", "--port", &port]).failure(1);
+    assert!(refused.contains(&format!("port {port} of 127.0.0.1 is in use")), "{refused}");
+    assert!(refused.contains("ralph serve --port"), "{refused}");
+}
+
+#[test]
+fn a_run_with_a_page_ends_by_itself_and_goes_on_without_one() {
+    let mut env = project(&["a"]);
+    let notes = env.folder().join("notes");
+    std::fs::create_dir_all(&notes).unwrap();
+    env.without_sandbox("the agent waits for a note beside the repository");
+    let waits = sh(&format!(
+        "cd {} && touch reached && until test -e go; do sleep 0.02; done",
+        notes.display()
+    ));
+    let run = start(&env, &[&session(&[waits, works()])], &["--serve"]);
+    wait_for(&env, "reached");
+    let mut run = run;
+    let mut line = String::new();
+    let mut messages = BufReader::new(run.stderr.take().unwrap());
+    messages.read_line(&mut line).unwrap();
+    let link = line.trim_end().strip_prefix("page: ").unwrap_or_else(|| panic!("{line}"));
+    let port = link.split([':', '/']).find_map(|part| part.parse().ok()).unwrap();
+    let token = link.split("token=").nth(1).unwrap();
+    assert!(get(port, "/api/status", token).1.contains("\"state\":\"running\""));
+    std::fs::write(notes.join("go"), "").unwrap();
+    let mut rest = String::new();
+    messages.read_to_string(&mut rest).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(0), "{rest}");
+    env.task(&["add", "b", "--id", "b"]);
+    env.set("RALPH_SERVE_TOKEN", "short");
+    let ran = build(&env, &[&works()], &["--serve"]);
+    assert_eq!((ran.code, ran.stderr.matches("no page:").count()), (0, 1), "{}", ran.stderr);
+}
+
+#[test]
+fn a_session_cannot_serve() {
+    let mut env = project(&["a"]);
+    env.set("RALPH_SOCKET", "/nowhere");
+    assert!(env.ralph(&["serve"]).stderr.contains("a session cannot use this command"));
 }

@@ -45,8 +45,8 @@ const VIEWS = [
 
 async function open(page, hash) {
   await page.evaluate(to => { location.hash = to; }, hash);
-  await page.waitForFunction(() => document.querySelector('#main h1') && !document.querySelector('#main .loading'), null, { timeout: 10_000 });
-  const failed = await page.locator('#main .failed[role=alert]').allTextContents();
+  await page.waitForFunction(() => document.querySelector('#main h1') && ![...document.querySelectorAll('#main .loading')].some(one => one.checkVisibility()), null, { timeout: 10_000 });
+  const failed = await page.locator('#main .bad[role=alert]').allTextContents();
   check(failed.length === 0, `${hash} shows no failure: ${failed}`);
 }
 

@@ -1,4 +1,4 @@
-// What the user does: dialogs, the request, and the sentence that comes back.
+// What the user does: dialogs, the request, and the sentence that answers it.
 import { act, frozen, tasks } from './data.js';
 import { add, button, h, put, recall, remember } from './dom.js';
 

@@ -56,7 +56,7 @@ function fileTable(file) {
   const table = h('table', { class: 'patch' },
     h('caption', { class: 'hush' }, `Changes in ${file.path}`),
     h('thead', { class: 'hush' }, h('tr', {}, ['Old line', 'New line', 'Change', 'Text'].map(name => h('th', { scope: 'col' }, name)))), body);
-  const box = h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Changes in ${file.path}` }, table);
+  const box = h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': `Changes in ${file.path}` }, table);
   const rest = file.lines.length - MOST;
   if (rest <= 0) return box;
   const more = button(`Show ${count(rest, 'more line')}`, () => { add(body, file.lines.slice(MOST).map(row)); more.remove(); }, { class: 'more' });

@@ -51,7 +51,7 @@ export function show(el, shown) {
   if (el.hidden === shown) el.hidden = !shown;
 }
 
-/** Keeps one node per item, by key: what you type into a box survives an update. */
+/** Keeps one node per item, by key: what you are typing survives an update. */
 export function keyed(parent, items, key, make, update) {
   const old = parent.keyedNodes ?? new Map();
   const next = new Map();

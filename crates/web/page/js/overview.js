@@ -1,6 +1,6 @@
 // The overview: what runs now, what needs you, how far the plan is, and what to type next.
 import { afterActions, announce, askText, canAct, perform, rejectTask } from './actions.js';
-import { diff, frozen, live, runs, status } from './data.js';
+import { diff, frozen, live, runs, status, tasks } from './data.js';
 import { diffView } from './diff.js';
 import { button, calm, command, empty, failed, fold, framed, h, keyed, loading, panel, put, show } from './dom.js';
 import { count, duration, money, ms, now, number, tokens } from './format.js';
@@ -8,19 +8,23 @@ import { commitList, isActive, RunCard, runState } from './run_card.js';
 import { thinkingToggle } from './stream.js';
 import { chip, sign, STATES, STATE_WORDS } from './words.js';
 
+/** How many failed tasks are shown. */
+const FAILURES = 5;
+
 const link = id => h('a', { href: `#/task/${encodeURIComponent(id)}` }, id);
 
-/** Everything that waits for the user, from the state of the plan and the runs, each once. */
+/** Everything that waits for the user, each once: the task database knows questions and tasks, runs know branches to merge. */
 export function needs(page, view) {
   const found = new Map();
-  const live_ = (view?.runs ?? []).filter(isActive).map(run => run.view);
-  for (const one of [...(page?.questions ?? []), ...live_.flatMap(run => run.questions)]) found.set(`q ${one.id}`, { kind: 'question', ...one });
+  for (const one of page?.questions ?? []) found.set(`q ${one.id}`, { kind: 'question', ...one });
   const asked = new Set([...found.values()].map(one => one.task));
-  const held = live_.flatMap(run => run.held_tasks).map(task => ({ task: task.id, reason: task.reason, approval: task.approval, title: task.title }));
-  for (const one of [...(page?.waiting ?? []), ...held]) if (!asked.has(one.task)) found.set(`w ${one.task}`, { kind: one.approval ? 'approval' : 'waiting', ...one });
-  for (const one of live_.flatMap(run => run.merges ?? [])) found.set(`m ${one.task}`, { kind: 'merge', ...one });
+  for (const one of page?.waiting ?? []) if (!asked.has(one.task)) found.set(`w ${one.task}`, { kind: one.approval ? 'approval' : 'waiting', ...one });
+  for (const one of (view?.runs ?? []).filter(isActive).flatMap(run => run.view.merges ?? [])) found.set(`m ${one.task}`, { kind: 'merge', ...one });
   return [...found.entries()].map(([key, one]) => ({ key, ...one }));
 }
+
+/** What changes in the task database with it. */
+const changes = view => JSON.stringify(view.runs.map(({ view: run, left }) => [run.run, left, !!run.outcome, run.finished, run.successful, run.failed, run.paused, run.questions, run.held_tasks, run.failed_tasks.length]));
 
 function needCard(one) {
   const head = words => h('div', { class: 'needhead' }, sign('waiting'), h('strong', {}, words), link(one.task));
@@ -33,7 +37,7 @@ function needCard(one) {
   }
 }
 
-/** The box that answers a question. */
+/** The form that answers a question. */
 export function answerBox(question) {
   if (!canAct()) return command(`ralph answer ${question.id} "…"`);
   const id = `answer-${question.id}`;
@@ -122,7 +126,7 @@ function lanes(page) {
 
 export function overview(root) {
   let page = null;
-  let endings = new Map();
+  let [endings, failures] = [new Map(), []];
   const cards = new Map();
   const [runsBox, needBox] = [h('div', { class: 'stackv' }), h('ul', { class: 'needs' })];
   const needPanel = panel('Needs you', needBox, { id: 'needs', cls: 'needspanel' });
@@ -172,10 +176,11 @@ export function overview(root) {
     draw('cost', [page.forecast, page.run?.usage, active.map(run => run.view.usage), active.map(run => run.view.budget), active.length && Math.floor(now() / 10_000)], () => spent(page, active));
     show(panels.lanes, (page.lanes?.length ?? 0) > 0);
     if (page.lanes?.length) draw('lanes', page.lanes, () => lanes(page));
-    const lost = active[0]?.view.failed_tasks ?? page.run?.failed_tasks ?? [];
+    const reasons = new Map([page.run, ...active.map(run => run.view)].flatMap(run => run?.failed_tasks ?? []).map(task => [task.id, task.reason]));
+    const lost = failures.map(task => ({ ...task, reason: reasons.get(task.id) }));
     show(panels.failed, lost.length > 0);
-    draw('failed', [lost, canAct()], () => h('ul', { class: 'needs' }, lost.slice(0, 5).map(task => h('li', { class: 'need failed' },
-      h('div', { class: 'needhead' }, sign('failed'), h('strong', {}, task.title), link(task.id)), h('p', { class: 'prose clip' }, task.reason),
+    draw('failed', [lost, canAct()], () => h('ul', { class: 'needs' }, lost.map(task => h('li', { class: 'need failed' },
+      h('div', { class: 'needhead' }, sign('failed'), h('strong', {}, task.title), link(task.id)), task.reason && h('p', { class: 'prose clip' }, task.reason),
       canAct() && h('div', { class: 'row' }, button('Retry', () => perform({ do: 'retry', task: task.id })))))));
     show(panels.next, page.next.length > 0 && !frozen);
     draw('next', page.next, () => page.next.map(command));
@@ -188,8 +193,9 @@ export function overview(root) {
 
   const load = calm(async () => {
     try {
-      page = await status();
-      endings = new Map((await runs()).map(row => [row.run, row.ended]));
+      const [now_, rows, found] = await Promise.all([status(), runs(), tasks({ status: 'failed', limit: FAILURES })]);
+      [page, failures] = [now_, found.tasks];
+      endings = new Map(rows.map(row => [row.run, row.ended]));
     } catch (error) {
       if (!page) {
         show(none, true);
@@ -204,7 +210,7 @@ export function overview(root) {
   const stops = [
     live.on('view', view => {
       // A finished task or a run that ends changes the page of the plan, too.
-      const key = JSON.stringify(view.runs.map(run => [run.view.run, run.left, !!run.view.outcome, run.view.finished, run.view.questions.length, run.view.paused]));
+      const key = changes(view);
       if (key !== before) load();
       before = key;
       render();
@@ -236,7 +242,7 @@ export function follow(onNeeds) {
       if (states.has(run.view.run) && states.get(run.view.run) !== word) announce(`Run ${run.name || run.view.target}: ${word}`);
       states.set(run.view.run, word);
     }
-    const key = JSON.stringify(view.runs.map(run => [run.view.questions, run.view.held_tasks, run.view.finished]));
+    const key = changes(view);
     if (key !== before) look();
     before = key;
   });

@@ -1,4 +1,4 @@
-// Plots, drawn by hand as SVG. Each has the same as a table below it.
+// Plots as SVG. Each has the same as a table below it.
 import { h, s } from './dom.js';
 import { ending, signParts } from './words.js';
 
