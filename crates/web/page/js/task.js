@@ -36,7 +36,7 @@ function facts(task) {
 
 function neighbors(title, tasks) {
   if (!tasks?.length) return null;
-  return [h('h3', {}, title), h('ul', { class: 'tasks' }, tasks.map(one => h('li', {}, sign(stateOf(one)), link(one), h('span', { class: 'dim' }, STATE_WORDS[stateOf(one)]))))];
+  return [h('h3', {}, title), h('ul', { class: 'tasks near' }, tasks.map(one => h('li', {}, sign(stateOf(one)), link(one), h('span', { class: 'dim' }, STATE_WORDS[stateOf(one)]))))];
 }
 
 function gateRow(one) {
