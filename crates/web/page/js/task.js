@@ -36,7 +36,7 @@ function facts(task) {
 
 function neighbors(title, tasks) {
   if (!tasks?.length) return null;
-  return [h('h3', {}, title), h('ul', { class: 'tasks' }, tasks.map(one => h('li', {}, sign(stateOf(one)), link(one), h('span', { class: 'dim' }, STATE_WORDS[stateOf(one)]))))];
+  return [h('h3', {}, title), h('ul', { class: 'tasks near' }, tasks.map(one => h('li', {}, sign(stateOf(one)), link(one), h('span', { class: 'dim' }, STATE_WORDS[stateOf(one)]))))];
 }
 
 function attemptCard(attempt, evidence) {
@@ -52,7 +52,7 @@ function attemptCard(attempt, evidence) {
       end?.detail && h('p', { class: 'prose' }, end.detail),
       evidence.map(gateRow),
       files.length > 0 && fold([`${count(files.length + (end.changed.more ?? 0), 'file')} changed`], h('ul', { class: 'files' }, files.map(file => h('li', {}, h('span', { class: 'path' }, file.path), h('span', { class: 'ins' }, file.added === null ? 'binary' : `+${file.added}`), h('span', { class: 'del' }, file.removed === null ? '' : `−${file.removed}`))))),
-      end?.said && fold('Last words of the agent', h('div', { class: 'prose' }, rich(end.said)))));
+      end?.said && fold('Last message', h('div', { class: 'prose' }, rich(end.said)))));
 }
 
 /** The words of the log; the kinds are the ones of `ralph task log`. */
