@@ -57,6 +57,11 @@ impl LogFilter {
         Self { part, slots: vec![], last: None }
     }
 
+    /// Whether what an agent says in this slot now belongs to the part.
+    pub fn admits_slot(&self, slot: SlotId) -> bool {
+        self.part == Part::Whole || self.slots.contains(&slot)
+    }
+
     /// Whether the next event belongs to the part.
     pub fn admits(&mut self, event: &RunEvent) -> bool {
         let Part::Iteration(wanted) = self.part else { return true };

@@ -2,22 +2,21 @@
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
 use ralph_core::agent::AgentEvent;
 use ralph_core::run::{Fact, RunEvent, SlotId};
 use ralph_core::view::Reporter;
-use ralph_engine::agents::{self, Driver};
-use ralph_engine::clock;
+use ralph_engine::agents;
 use ralph_engine::run_files::{RunLogs, VERIFIER_LOG};
 use ralph_engine::untrusted::open_own;
 use ralph_ui::logs::{self, LogFilter, Part};
 use ralph_ui::plain::{Options, PlainReporter};
 
+use super::follow::follow;
 use crate::attach;
 use crate::error::{CliError, Done, Result, quoted};
 use crate::history;
@@ -25,8 +24,6 @@ use crate::launch;
 use crate::status_query::{self, RunFiles};
 use crate::wiring::Context;
 
-/// How often a running session is polled for new output.
-const LOOK: Duration = Duration::from_millis(250);
 /// A replay shortens pauses and sessions to this.
 const LONGEST_PAUSE: u64 = 800;
 const LONGEST_SESSION: u64 = 4_000;
@@ -53,7 +50,7 @@ pub(crate) struct LogsArgs {
     /// Show only this iteration
     #[arg(value_name = "ITER")]
     iteration: Option<u32>,
-    /// Follow the current run, from its beginning
+    /// Follow the active runs, from their beginning
     #[arg(short, long, conflicts_with_all = ["run", "iteration", "replay"])]
     follow: bool,
     /// Replay at the original pace, with long pauses shortened
@@ -67,7 +64,7 @@ pub(crate) struct LogsArgs {
 pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
     if args.follow {
         return match attach::follow(context)? {
-            Some(lines) => follow(&lines, Part::Whole, args.json, context, |_, _| Ok(true)),
+            Some(mut runs) => follow(&mut runs, Part::Whole, args.json, context, |_, _| Ok(true)),
             None => {
                 attach::report_no_run(context);
                 Ok(())
@@ -150,7 +147,7 @@ fn part(number: u32, journal: &[RunEvent], run: Option<&str>) -> Result<Part> {
 }
 
 /// The look of a run on stdout: here the run is the data.
-fn options(context: &Context<'_>) -> Result<Options> {
+pub(super) fn options(context: &Context<'_>) -> Result<Options> {
     let options = launch::display_options(&context.project()?, context);
     Ok(Options { style: context.out.style, progress: context.out.style.is_terminal(), ..options })
 }
@@ -196,8 +193,24 @@ impl Agents {
     }
 }
 
+/// What an agent said in a session, from its raw output; nothing where the journal names no agent.
 fn agent_events(log: &Path, agent: &str) -> Vec<AgentEvent> {
-    Tail::new(0, log.to_owned(), agent).map(|mut tail| tail.read()).unwrap_or_default()
+    let mut driver = match agents::find(agent) {
+        Some(profile) => (profile.driver)(None),
+        None if agent.is_empty() => return vec![],
+        // An agent by config prints text.
+        None => agents::command::driver(),
+    };
+    let Ok(file) = open_own(log, OpenOptions::new().read(true)) else { return vec![] };
+    let (mut events, mut reader, mut line) = (vec![], BufReader::new(file), vec![]);
+    // A line without its end is still being written.
+    while reader.read_until(b'\n', &mut line).is_ok()
+        && line.pop_if(|last| *last == b'\n').is_some()
+    {
+        driver.line(&line, false, &mut events, &mut vec![]);
+        line.clear();
+    }
+    events
 }
 
 /// The lines of a journal, byte for byte.
@@ -212,67 +225,6 @@ fn lines(path: &Path, part: Part, context: &mut Context<'_>) -> Done {
         }
     }
     Ok(())
-}
-
-/// Shows a part of a run from another terminal until it ends, or until `each` says so: it gets every event, and is
-/// called without one from time to time.
-pub(super) fn follow(
-    lines: &Receiver<String>,
-    part: Part,
-    json: bool,
-    context: &mut Context<'_>,
-    mut each: impl FnMut(Option<&RunEvent>, &mut Context<'_>) -> Result<bool>,
-) -> Done {
-    let mut shown = LogFilter::new(part);
-    let mut reporter = PlainReporter::new(io::stdout(), options(context)?);
-    let mut agents = Agents::default();
-    let mut tails: Vec<Tail> = Vec::new();
-    loop {
-        let event = match lines.recv_timeout(LOOK) {
-            Ok(line) if json => {
-                context.out.line(line)?;
-                context.out.finish()?;
-                continue;
-            }
-            Ok(line) => serde_json::from_str::<RunEvent>(&line).ok(),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => break,
-        };
-        let ends = event.as_ref().and_then(|event| match &event.fact {
-            Fact::SessionEnded { slot, .. } | Fact::Verified { slot, .. } => Some(*slot),
-            _ => None,
-        });
-        for tail in tails.iter_mut().filter(|tail| event.is_none() || ends == Some(tail.slot)) {
-            for reported in tail.read() {
-                reporter.agent(tail.slot, &reported);
-            }
-        }
-        tails.retain(|tail| ends != Some(tail.slot));
-        let Some(event) = event else {
-            reporter.tick(clock::now());
-            if !each(None, context)? {
-                break;
-            }
-            continue;
-        };
-        let admitted = shown.admits(&event);
-        if admitted {
-            reporter.event(&event);
-        } else {
-            reporter.skip(&event);
-        }
-        if !each(Some(&event), context)? {
-            break;
-        }
-        agents.follow(&event.fact);
-        match &event.fact {
-            Fact::SessionStarted { slot, log } if admitted => {
-                tails.extend(Tail::new(*slot, PathBuf::from(log), agents.of_log(log)));
-            }
-            _ => {}
-        }
-    }
-    Ok(reporter.close()?)
 }
 
 fn replay(journal: &[RunEvent], part: Part, options: Options, agents: &Agents) -> io::Result<()> {
@@ -306,49 +258,5 @@ fn replay(journal: &[RunEvent], part: Part, options: Options, agents: &Agents) -
 fn pause(millis: u64) {
     if millis > 0 {
         std::thread::park_timeout(Duration::from_millis(millis));
-    }
-}
-
-/// The raw output of a session, which may still be growing.
-struct Tail {
-    slot: SlotId,
-    path: PathBuf,
-    offset: u64,
-    begun: Vec<u8>,
-    driver: Box<dyn Driver>,
-}
-
-impl Tail {
-    /// `None` where the journal names no agent.
-    fn new(slot: SlotId, path: PathBuf, agent: &str) -> Option<Self> {
-        let driver = match agents::find(agent) {
-            Some(profile) => (profile.driver)(None),
-            None if agent.is_empty() => return None,
-            // An agent by config prints text.
-            None => agents::command::driver(),
-        };
-        Some(Self { slot, path, offset: 0, begun: vec![], driver })
-    }
-
-    /// The output since the last call; none while the file does not exist.
-    fn read(&mut self) -> Vec<AgentEvent> {
-        let mut events = Vec::new();
-        let _ = self.read_lines(&mut events);
-        events
-    }
-
-    fn read_lines(&mut self, events: &mut Vec<AgentEvent>) -> io::Result<()> {
-        let mut file = open_own(&self.path, OpenOptions::new().read(true))?;
-        file.seek(SeekFrom::Start(self.offset))?;
-        let mut reader = BufReader::new(file);
-        loop {
-            let length = reader.read_until(b'\n', &mut self.begun)?;
-            self.offset += length as u64;
-            if self.begun.pop_if(|last| *last == b'\n').is_none() {
-                return Ok(());
-            }
-            self.driver.line(&self.begun, false, events, &mut vec![]);
-            self.begun.clear();
-        }
     }
 }
