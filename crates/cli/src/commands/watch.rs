@@ -73,7 +73,9 @@ fn one(
     let found: Vec<&RunId> = known.iter().filter(|run| run.as_str().starts_with(given)).collect();
     let run = match found.as_slice() {
         [run] => (*run).clone(),
-        _ => RunId::new(given).map_err(|error| failed!("{given} is no run: {error}"))?,
+        _ => {
+            RunId::new(given).map_err(|error| failed!("{given} is not the id of a run: {error}"))?
+        }
     };
     ports.run(&run).map_err(refused)
 }

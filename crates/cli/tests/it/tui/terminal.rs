@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use ralph_testkit::{TestEnv, skip, wait_until};
+use ralph_testkit::{TestEnv, skip};
 
 use crate::looping::PATIENCE;
 
@@ -72,16 +72,12 @@ impl Terminal {
     }
 
     pub(super) fn shows(&self, text: &str) {
-        let mut last = String::new();
-        wait_until(&format!("{text:?} on the terminal"), PATIENCE, || {
+        let clock = ralph_engine::clock::Stopwatch::start();
+        while !self.shown().contains(text) {
             let shown = self.shown();
-            if shown != last {
-                last = shown;
-                // What a failed test prints.
-                eprintln!("{last}");
-            }
-            last.contains(text)
-        });
+            assert!(clock.elapsed() < PATIENCE, "{text:?} is not on the terminal:\n{shown}");
+            std::thread::park_timeout(std::time::Duration::from_millis(20));
+        }
     }
 
     pub(super) fn presses(&self, keys: &[&str]) {

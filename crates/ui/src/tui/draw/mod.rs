@@ -27,7 +27,7 @@ use self::text::{Palette, Row};
 use super::state::{Places, State};
 use crate::style::Meaning;
 
-/// The smallest terminal that has room for everything.
+/// The smallest terminal that has space for everything.
 const LEAST: (u16, u16) = (70, 20);
 
 /// Draws everything; where it is, and where the cursor is while the user types.

@@ -15,7 +15,7 @@ use crate::tui::plan::STATES;
 use crate::tui::state::{Places, State};
 use crate::tui::update::state_name;
 
-/// What a box shows: its title, its rows, and which of them is selected.
+/// What a window over the screen shows: its title, its rows, and which of them is selected.
 struct Content {
     title: String,
     rows: Vec<Row>,
@@ -65,7 +65,7 @@ pub(super) fn draw(
     }
 }
 
-/// An empty box with a title and what the keys do.
+/// An empty window with a title and what the keys do.
 fn frame(buffer: &mut Buffer, area: Rect, content: &Content, state: &State) {
     for y in area.y..area.bottom() {
         for x in area.x..area.right() {

@@ -1,4 +1,4 @@
-//! The sessions: all of them where each has room enough, else the one with the focus below a line of tabs. A run that has
+//! The sessions: all of them where each has space enough, else the one with the focus below a line of tabs. A run that has
 //! ended has its summary here.
 
 use ralph_core::view::live::LiveRun;
@@ -47,7 +47,7 @@ const fn inside(area: Rect) -> Rect {
     Rect { x: area.x, y: area.y + 1, width: area.width, height: area.height - 1 }
 }
 
-/// Where so many panes go, if there is room for all.
+/// Where so many panes go, if there is space for all.
 fn tiles(area: Rect, count: usize) -> Option<Vec<Rect>> {
     let count = u16::try_from(count).ok()?;
     let columns = (1..=2).find(|columns| {
