@@ -22,6 +22,7 @@
 //! | [`gates`] | commands of the user that judge work |
 //! | [`feed`] | the journal of a run, appended and followed |
 //! | [`notify`] | notifications to users |
+//! | [`observe`] | streams of what runs do, for displays |
 //! | [`socket`] | requests from sessions, controls from users |
 //! | [`forge`] | pull requests on a server |
 //! | [`publishing`] | publishes a branch: pushes it, opens its pull request, records the result |
@@ -57,6 +58,7 @@ pub mod interrupts;
 pub mod interview;
 mod kept;
 pub mod notify;
+pub mod observe;
 pub mod plan_file;
 pub mod ports;
 pub mod probe;

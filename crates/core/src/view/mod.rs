@@ -1,13 +1,15 @@
 //! A run as users see it: [`RunView`] is the one fold for every display, [`mod@words`] has the sentences that every
 //! display uses, [`next`] the commands to type after a run, [`Reporter`] is the trait of a display, [`NotificationRules`]
 //! decides which events are worth a notification.
-//! [`stream`] is what displays read, [`live`] its fold.
+//! [`stream`] is what displays read, [`live`] its fold, [`playback`] the pace of a replay, [`part`] selects an iteration.
 
 pub mod forecast;
 pub mod history;
 pub mod live;
 pub mod next;
 mod notification_rules;
+pub mod part;
+pub mod playback;
 pub mod report;
 mod reporter;
 mod run_view;
