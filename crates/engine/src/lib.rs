@@ -15,6 +15,7 @@
 //! | [`worktree_files`] | reads files of a worktree; a link to one must be committed |
 //! | [`features`], [`interview`] | the files of a feature; the questions and answers about its spec |
 //! | [`asking`], [`interrupts`] | what the user types; signals that ask ralph to stop |
+//! | [`bundle`] | an archive of files for a bug report |
 //! | [`context`], [`prompts`] | the context of an attempt, and its prompt |
 //! | [`agents`] | profiles of agent CLIs: command line, meaning of the output |
 //! | [`run`] | a run: carries out the decisions of the core's loop |
@@ -40,6 +41,7 @@
 
 pub mod agents;
 pub mod asking;
+pub mod bundle;
 pub mod clock;
 pub mod context;
 pub mod crash;
