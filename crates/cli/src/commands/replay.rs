@@ -3,7 +3,7 @@
 use std::io;
 
 use clap::{Args, ValueEnum};
-use ralph_core::time::{Timestamp, Zone};
+use ralph_core::time::Timestamp;
 use ralph_core::view::playback::{Place, Speed, Timeline, span};
 use ralph_engine::clock;
 use ralph_engine::observe::playback::{Pace, Playback};
@@ -12,7 +12,7 @@ use ralph_ui::logs::show;
 use ralph_ui::plain::PlainReporter;
 
 use super::logs::{NamedRun, options};
-use crate::error::{Done, Result};
+use crate::error::{CliError, Done, Result};
 use crate::wiring::Context;
 
 /// The pace without options.
@@ -117,21 +117,14 @@ fn open(
 /// The time of a place in a run.
 fn find(place: Place, named: &NamedRun) -> Result<Timestamp> {
     let timeline = Timeline::of(&named.journal);
-    let zone = clock::zone();
-    let found = timeline.find(place, &zone);
-    let Some(at) = found else {
+    let Some(at) = timeline.find(place, &clock::zone()) else {
         let last = timeline.iterations.iter().map(|(number, _)| *number).max().unwrap_or(0);
         return Err(failed!("the run has no such iteration; its last one is {last}")
             .hint("see its iterations: ralph logs"));
     };
     if at > timeline.last {
-        return Err(after_the_end(at, &timeline, &zone));
+        return Err(CliError::failed("that is after the end of the run")
+            .hint("start in the middle: ralph replay --from 50%"));
     }
     Ok(at)
-}
-
-fn after_the_end(at: Timestamp, timeline: &Timeline, zone: &Zone) -> crate::error::CliError {
-    let (at, last) = (at.labeled(zone), timeline.last.labeled(zone));
-    failed!("{at} is after the end of the run, {last}")
-        .hint("start in the middle: ralph replay --from 50%")
 }

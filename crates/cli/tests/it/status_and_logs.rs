@@ -187,7 +187,7 @@ fn a_replay_in_json_has_the_output_of_agents_between_the_facts() {
     assert!(!agents.is_empty() && times.is_sorted_by(|a, b| a.as_str() <= b.as_str()), "{lines}");
     for (call, code, part) in [
         (&["replay", "--from", "9"][..], 1, "no such iteration; its last one is 3"),
-        (&["replay", "--from", "99h"], 1, "is after the end of the run"),
+        (&["replay", "--from", "99h"], 1, "that is after the end of the run"),
         (&["replay", "--from", "soon"], 64, "it must be an iteration (12)"),
         (&["replay", "--speed", "0"], 64, "a number from 0.25 to 1000, or max"),
         (&["replay", "--max-pause", "2"], 64, "a length of time"),
