@@ -8,6 +8,7 @@ use ralph_core::redact::Secrets;
 use ralph_engine::host;
 
 use crate::arguments::{GlobalArgs, answer_of, misread};
+use crate::board;
 use crate::commands;
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -95,8 +96,12 @@ commands! {
 }
 
 /// This program, for commands that need all of it.
-pub(crate) const PROGRAM: Program =
-    Program { command_line: App::command, run, session_handler: session_requests::handler };
+pub(crate) const PROGRAM: Program = Program {
+    command_line: App::command,
+    run,
+    session_handler: session_requests::handler,
+    ports: board::ports,
+};
 
 pub(crate) fn run(environment: &Environment) -> Exit {
     let parsed = App::command().try_get_matches_from(&environment.arguments);

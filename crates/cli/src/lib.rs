@@ -10,6 +10,7 @@ mod app;
 mod approvals;
 mod arguments;
 mod attach;
+mod board;
 mod config;
 mod detection;
 mod environment;

@@ -105,6 +105,14 @@ fn logs_of<'a>(run: &RunId, all: &'a [RunLogs]) -> Option<&'a RunLogs> {
     all.iter().rev().take(JOURNALS).find(is_it)
 }
 
+/// What `ralph status` shows now.
+pub(crate) fn now(context: &mut Context<'_>) -> Result<StatusPage> {
+    let run_files = RunFiles::read(context)?;
+    let journal = run_files.journal()?;
+    let run = (!journal.is_empty()).then(|| RunView::of(&journal));
+    page(&run_files, run, context)
+}
+
 /// The page that `ralph status` shows. `run` is the state from the journal, if there is one.
 pub(crate) fn page(
     run_files: &RunFiles,

@@ -22,6 +22,7 @@
 //! | [`run_files`] | the files of a run: lock, logs, journal, `state.toml` |
 //! | [`gates`] | commands of the user that judge work |
 //! | [`feed`] | the journal of a run, appended and followed |
+//! | [`observe`] | the stream that displays read: of one run, of all, of one that has ended |
 //! | [`notify`] | notifications to users |
 //! | [`observe`] | streams of what runs do, for displays |
 //! | [`socket`] | requests from sessions, controls from users |

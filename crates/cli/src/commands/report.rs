@@ -14,7 +14,7 @@ use ralph_engine::run_files::RunLogs;
 use ralph_engine::run_files::journal;
 
 use crate::config::key;
-use crate::error::{CliError, Done};
+use crate::error::{CliError, Done, Result};
 use crate::wiring::Context;
 
 /// Show what sessions cost in tokens, money and time, by task, model and day
@@ -49,32 +49,10 @@ pub(crate) struct ReportArgs {
 }
 
 pub(crate) fn cmd_report(args: &ReportArgs, context: &mut Context<'_>) -> Done {
-    let mut attempts = context.reader()?.history(Timestamp::from_millis(0))?;
-    let project = context.project()?;
-    let logs = RunLogs::all(&project.resolve(context.config()?.get(key::LOGS_DIR)))?;
-    // A journal that cannot be read is skipped.
-    let read = |logs: &RunLogs| journal::read(&logs.journal()).unwrap_or_default();
-    let mut journals: Vec<Vec<RunEvent>> = logs.iter().map(read).collect();
-    let mut sessions: Vec<SessionCost> =
-        journals.iter().flat_map(|journal| sessions(journal)).collect();
-    if let Some(name) = &args.run {
-        let run = RunId::new(name).map_err(|error| usage!("{name:?} is not a run id: {error}"))?;
-        let mut known: Vec<RunId> = attempts.iter().filter_map(|one| one.run.clone()).collect();
-        attempts.retain(|attempt| attempt.run.as_ref() == Some(&run));
-        sessions.retain(|session| session.run == run);
-        journals.retain(|journal| journal.first().is_some_and(|event| event.run == run));
-        if attempts.is_empty() && sessions.is_empty() {
-            // A run that was stopped before its first session has nothing but a journal.
-            known.extend(logs.iter().filter_map(|logs| journal::run_of(&logs.journal())));
-            if !known.contains(&run) {
-                return Err(unknown(&run, &known));
-            }
-        }
-    }
+    let (report, journals) = read(args.run.as_deref(), context)?;
     if let Some(file) = &args.junit {
         return write_junit(file, &junit(journals.iter().map(Vec::as_slice)), context);
     }
-    let report = Report::of(attempts, sessions);
     if args.csv {
         let tries: Vec<Try> = journals.iter().flat_map(|journal| tries(journal)).collect();
         return context.out.data(report.csv(&tries));
@@ -95,6 +73,38 @@ fn write_junit(file: &Path, text: &str, context: &mut Context<'_>) -> Done {
     }
     std::fs::write(file, text).map_err(|error| CliError::file(file, "written", error))?;
     context.out.conclude(format!("Wrote {}", file.display()))
+}
+
+/// What all sessions cost, or those of the run with this id.
+pub(crate) fn report(run: Option<&str>, context: &mut Context<'_>) -> Result<Report> {
+    Ok(read(run, context)?.0)
+}
+
+/// The same with the journals that it is about.
+fn read(run: Option<&str>, context: &mut Context<'_>) -> Result<(Report, Vec<Vec<RunEvent>>)> {
+    let mut attempts = context.reader()?.history(Timestamp::from_millis(0))?;
+    let project = context.project()?;
+    let logs = RunLogs::all(&project.resolve(context.config()?.get(key::LOGS_DIR)))?;
+    // A journal that cannot be read is skipped.
+    let read = |logs: &RunLogs| journal::read(&logs.journal()).unwrap_or_default();
+    let mut journals: Vec<Vec<RunEvent>> = logs.iter().map(read).collect();
+    let mut sessions: Vec<SessionCost> =
+        journals.iter().flat_map(|journal| sessions(journal)).collect();
+    if let Some(name) = run {
+        let run = RunId::new(name).map_err(|error| usage!("{name:?} is not a run id: {error}"))?;
+        let mut known: Vec<RunId> = attempts.iter().filter_map(|one| one.run.clone()).collect();
+        attempts.retain(|attempt| attempt.run.as_ref() == Some(&run));
+        sessions.retain(|session| session.run == run);
+        journals.retain(|journal| journal.first().is_some_and(|event| event.run == run));
+        if attempts.is_empty() && sessions.is_empty() {
+            // A run that was stopped before its first session has nothing but a journal.
+            known.extend(logs.iter().filter_map(|logs| journal::run_of(&logs.journal())));
+            if !known.contains(&run) {
+                return Err(unknown(&run, &known));
+            }
+        }
+    }
+    Ok((Report::of(attempts, sessions), journals))
 }
 
 fn unknown(run: &RunId, known: &[RunId]) -> CliError {

@@ -32,10 +32,7 @@ pub(crate) fn cmd_status(args: &StatusArgs, context: &mut Context<'_>) -> Done {
     {
         return watch(&lines, args.json, context);
     }
-    let run_files = RunFiles::read(context)?;
-    let journal = run_files.journal()?;
-    let run = (!journal.is_empty()).then(|| RunView::of(&journal));
-    let page = status_query::page(&run_files, run, context)?;
+    let page = status_query::now(context)?;
     print(&page, args.json, context)?;
     if args.watch {
         attach::report_no_run(context);

@@ -1,9 +1,11 @@
-//! Streams of what runs do, for displays.
+//! The stream that every display reads, whatever process the run is in.
 //!
-//! | module | owns |
+//! | file | owns |
 //! |---|---|
-//! | [`stored`] | a stream from the files of a run |
+//! | `stored` | a run from its files: its journal, and between the facts what its agents said |
 //! | [`playback`] | a stream at the pace at which it was recorded |
 
 pub mod playback;
 pub mod stored;
+
+pub use stored::StoredSource;

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use ralph_core::view::part::{LogFilter, Part};
 use ralph_core::view::stream::{EventSource, Next, Observation, Observed};
 
 use crate::agents::{self, Driver};
-use crate::run_files::VERIFIER_LOG;
+use crate::run_files::{VERIFIER_LOG, journal};
 use crate::untrusted::open_own;
 
 /// The agents whose output the logs of a run hold.
@@ -135,6 +135,11 @@ impl StoredSource {
         let (joined, left) = (false, false);
         let part = LogFilter::new(part);
         Self { journal, agents, part, joined, left, next: 0, sessions: vec![] }
+    }
+
+    /// The whole run of a journal.
+    pub fn facts(journal: &Path) -> io::Result<Self> {
+        Ok(Self::new(journal::read(journal)?.into(), Part::Whole))
     }
 
     fn step(&mut self) -> Option<Observed> {
