@@ -19,6 +19,7 @@ mod exit_codes;
 mod history;
 mod launch;
 mod output;
+mod patience;
 mod session_requests;
 mod status_query;
 mod subprocess_entry;

@@ -166,7 +166,13 @@ impl StatusPage {
         match (&self.state, &self.run) {
             (State::Running { .. }, Some(run)) => {
                 let watched = run.watched.iter().map(|page| format!("watching {page}"));
-                run.busy().map(|(_, slot)| doing(slot, self.now)).chain(watched).collect()
+                let publishes = run.phase.iter().filter(|_| run.watched.is_none());
+                let publishes = publishes.map(|phase| {
+                    let lasting = duration(self.now.millis_since(phase.since));
+                    format!("{} for {lasting}", phase.what)
+                });
+                let slots = run.busy().map(|(_, slot)| doing(slot, self.now));
+                slots.chain(publishes).chain(watched).collect()
             }
             _ => vec![],
         }
@@ -301,11 +307,13 @@ fn doing(slot: &SlotView, now: Timestamp) -> String {
     }
     let lasting = duration(now.millis_since(slot.since));
     let model = slot.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
-    let what = match &slot.gate {
-        Some(gate) => format!("running gate {gate}"),
-        None => slot.doing.as_str().to_owned(),
+    let what = match (&slot.gate, slot.step) {
+        (Some(gate), _) => format!("running gate {gate}"),
+        (None, Some(step)) => step.as_str().to_owned(),
+        (None, None) => slot.doing.as_str().to_owned(),
     };
-    let doing = format!("{what} for {lasting}{model}");
+    let limit = slot.limit_ms().map(|limit| format!(" of {}", duration(limit))).unwrap_or_default();
+    let doing = format!("{what} for {lasting}{limit}{model}");
     match (&slot.task, slot.iteration) {
         (Some(task), number) => format!("iteration {number}: {} {}\n{doing}", task.id, task.title),
         (None, 0) => doing,

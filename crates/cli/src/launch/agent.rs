@@ -321,7 +321,7 @@ pub(super) fn gate_environment(environment: &Environment) -> Vec<(OsString, OsSt
 }
 
 /// Values that must not be logged or shown: secrets from the environment, and secret addresses.
-pub(super) fn secrets(environment: &Environment, config: &Config) -> Secrets {
+pub(crate) fn secrets(environment: &Environment, config: &Config) -> Secrets {
     let address = config.get(key::NOTIFY_WEBHOOK).as_bytes();
     Secrets::new(environment.secrets().chain([address]))
 }

@@ -83,7 +83,8 @@ fn every_file_says_what_it_owns_and_stays_readable() {
 
 /// Sources beside `untrusted` that open files by themselves, and why they may. Each is one file: a folder would let in
 /// whatever comes next.
-const READERS: [(&str, &str); 30] = [
+const READERS: [(&str, &str); 31] = [
+    ("engine/src/bundle.rs", "the name of the operating system"),
     ("engine/src/agents/script/player.rs", "a recording that the user named"),
     ("engine/src/agents/script/cursor.rs", "the cursor of a recording that the user named"),
     ("engine/src/plan_file/replace.rs", "writes beside the plan, and opens its folder to sync it"),

@@ -127,7 +127,10 @@ impl LiveView {
     pub fn apply(&mut self, seen: &Observation) {
         let run = self.run_mut(seen.of);
         match &seen.what {
-            Observed::Joined { name } => run.name.clone_from(name),
+            // Also where a replay starts over.
+            Observed::Joined { name } => {
+                *run = LiveRun { name: name.clone(), ..LiveRun::default() };
+            }
             Observed::Fact { event } => run.fact(event),
             Observed::Agent { slot, at, event } => {
                 run.view.on_agent_event(*slot, event, *at);

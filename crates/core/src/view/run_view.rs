@@ -153,8 +153,22 @@ pub struct RunView {
     pub watched: Option<String>,
     /// The last result of watching its pull request.
     pub review: Option<Review>,
+    /// What the run as a whole waits for, while no slot works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<RunPhase>,
     /// It has ended.
     pub outcome: Option<Outcome>,
+}
+
+/// What a run as a whole waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunPhase {
+    /// In words that can follow "now:".
+    pub what: &'static str,
+    pub since: Timestamp,
+    /// The latest end, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
 }
 
 impl RunView {
@@ -284,14 +298,24 @@ impl RunView {
                 Control::Skip { .. } | Control::Retry { .. } | Control::Tell { .. } => {}
             },
             Fact::StopDecided { reason } => self.stopping = Some(reason.clone()),
+            Fact::Publishing => {
+                let what = "publishing the branch";
+                self.phase = Some(RunPhase { what, since: event.at, until: None });
+            }
             Fact::Published { publication } => {
+                self.phase = None;
                 if publication.is_warning() {
                     self.warn(publication.sentence());
                 }
                 self.publication = Some(publication.clone());
             }
-            Fact::Watching { page, .. } => self.watched = Some(page.clone()),
+            Fact::Watching { page, until } => {
+                let what = "watching the pull request";
+                self.phase = Some(RunPhase { what, since: event.at, until: Some(*until) });
+                self.watched = Some(page.clone());
+            }
             Fact::Reviewed { review } => {
+                self.phase = None;
                 // The run continues.
                 if review.is_work() {
                     self.stopping = None;
@@ -303,6 +327,7 @@ impl RunView {
                 self.review = Some(review.clone());
             }
             Fact::RunEnded { outcome } => {
+                self.phase = None;
                 self.counts = outcome.left;
                 self.usage = outcome.usage;
                 self.outcome = Some(outcome.clone());

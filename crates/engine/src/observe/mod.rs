@@ -4,10 +4,12 @@
 //! | file | owns |
 //! |---|---|
 //! | `socket` | an active run, over its control socket |
-//! | `stored` | a run that has ended, from its files |
+//! | `stored` | a run from its files: its journal, and between the facts what its agents said |
 //! | `all` | several runs as one stream; new ones join |
+//! | [`playback`] | a stream at the pace at which it was recorded |
 
 mod all;
+pub mod playback;
 mod socket;
 mod stored;
 

@@ -24,6 +24,7 @@ use ralph_core::time::{Timestamp, Zone};
 use ralph_core::view::{Reporter, RunView};
 
 use crate::line::TextLine;
+use crate::logs::PartReporter;
 use crate::style::{Meaning, TextStyle};
 use facts::Ending;
 use screen::Screen;
@@ -194,6 +195,21 @@ impl<W: Write> PlainReporter<W> {
         for line in lines {
             self.screen.line(format!("{margin}{line}").trim_end());
         }
+    }
+}
+
+impl<W: Write> PartReporter for PlainReporter<W> {
+    fn skip(&mut self, event: &RunEvent) {
+        self.skip(event);
+    }
+
+    fn agent_at(&mut self, slot: SlotId, event: &AgentEvent, at: Timestamp) {
+        self.now = self.now.max(at);
+        self.agent(slot, event);
+    }
+
+    fn is_broken(&self) -> bool {
+        self.screen.has_failed()
     }
 }
 

@@ -120,20 +120,30 @@ fn a_report_has_every_attempt_of_all_runs_or_of_one() {
     build(&env, &[&works_for("0.5"), &works_for("1")], &[]).success();
     let csv = report(&env, &["--csv"]).success();
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
-    let heads = "attempt,run,task,model,day,started_at,ended_at,duration_ms,outcome,input_tokens,output_tokens,cost_usd,kind";
+    let heads = "attempt,run,task,model,day,started_at,ended_at,duration_ms,outcome,input_tokens,output_tokens,cost_usd,kind,agent,gates";
     assert_eq!(csv.lines().next(), Some(heads));
     let short = |row: &Vec<&str>| [row[2], row[8], row[9], row[10], row[11]].join(" ");
     assert_eq!(
         rows[1..].iter().map(short).collect::<Vec<_>>(),
         ["a no-signal 1000 10 0.250000", "a done 1000 10 0.500000", "b done 1000 10 1.000000"]
     );
-    assert!(rows[1..].iter().all(|row| row.len() == 13 && row[4].len() == 10), "{csv}");
+    assert!(rows[1..].iter().all(|row| row.len() == 15 && row[4].len() == 10), "{csv}");
     let one = report(&env, &[&first, "--csv"]).success();
     assert_eq!((one.lines().count(), one.contains("no-signal")), (2, true));
     let text = report(&env, &[]).success();
     assert!(text.contains("TASK") && text.contains("MODEL") && text.contains("DAY"), "{text}");
     assert!(text.contains("Total: 3 attempts, 3k tokens in, 30 out, "), "{text}");
     assert!(text.trim_end().ends_with("$1.75"), "{text}");
+    let done = rows[1..].iter().filter(|row| row[8] == "done");
+    assert!(done.clone().count() == 2 && done.clone().all(|row| row[13] == "script"), "{csv}");
+    let junit = report(&env, &["--junit"]).success();
+    assert!(junit.starts_with("<?xml version=\"1.0\"") && junit.contains(&first), "{junit}");
+    assert_eq!(junit.matches("<testsuite ").count(), 2, "{junit}");
+    assert_eq!(junit.matches("<testcase ").count(), 3, "{junit}");
+    let ran = report(&env, &[&first, "--junit=junit.xml"]);
+    assert!(ran.stderr.contains("Wrote junit.xml") && ran.success().is_empty());
+    let written = std::fs::read_to_string(env.repo().join("junit.xml")).unwrap();
+    assert_eq!(written.matches("<testsuite ").count(), 1, "{written}");
     let json: Value = ralph_testkit::data(&report(&env, &["--json"]).success());
     assert_eq!(json["total"]["cost_micro_usd"], 1_750_000);
     assert_eq!(

@@ -4,6 +4,7 @@ pub(super) const NOT_SHOWN: &[(&str, &str)] = &[
     ("1 check failed", "the number depends on the machine: `doctor`"),
     ("{more} checks failed", "the number depends on the machine: `doctor`"),
     ("interrupted", "a signal: `doctor`"),
+    ("the journal of this run cannot be read", "a run without a readable journal is not found"),
     ("the proposed tasks were not applied", "needs a terminal: `features::terminal`"),
     ("1 item was kept; the rest was removed", "`cleaning` has worktrees that are in use"),
     ("{n} items were kept; the rest was removed", "`cleaning` has worktrees that are in use"),
