@@ -24,6 +24,8 @@ use super::{
 use crate::process::{CommandSpec, Stdin};
 use crate::sandbox::AgentState;
 
+pub(in crate::agents) use ends::class as error_class;
+
 /// What Codex is.
 pub const PROFILE: Profile = Profile {
     name: "codex",

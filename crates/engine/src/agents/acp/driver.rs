@@ -268,6 +268,11 @@ impl AcpDriver {
         }
     }
 
+    /// ralph asked for it; nothing shows whether a recorded one did.
+    fn may_be_cancelled(&self) -> bool {
+        self.is_cancelled || self.wanted.is_none()
+    }
+
     fn turn_ended(
         &mut self,
         result: Option<&RawValue>,
@@ -283,7 +288,12 @@ impl AcpDriver {
         }
         self.text = std::mem::take(&mut self.turn.text);
         let reason = result["stopReason"].as_str().unwrap_or_default();
-        let outcome = Outcome::of_turn(reason, &self.text);
+        let outcome = match Outcome::of_turn(reason, &self.text) {
+            cancelled if cancelled.class == EndClass::Cancelled && !self.may_be_cancelled() => {
+                Outcome::new(EndClass::Crash, "the agent cancelled its turn by itself")
+            }
+            outcome => self.turn.failure().unwrap_or(outcome),
+        };
         let went_well = matches!(outcome.class, EndClass::Completed | EndClass::Empty);
         self.outcome = Some(outcome);
         events.push(AgentEvent::Result { duration_ms: None, usage: self.usage });
@@ -448,7 +458,11 @@ impl Driver for AcpDriver {
 
     fn end(self: Box<Self>, end: &ProcessEnd, stderr_tail: &str) -> SessionEnd {
         let is_ours = matches!(end, ProcessEnd::NotStarted { .. } | ProcessEnd::Stopped);
-        let outcome = match self.outcome.filter(|_| !is_ours) {
+        let gave_up = matches!(end, ProcessEnd::Silent { .. } | ProcessEnd::TimedOut { .. });
+        // An agent that was too slow and then agreed to stop was not cancelled by the user.
+        let counts =
+            |outcome: &Outcome| !is_ours && !(gave_up && outcome.class == EndClass::Cancelled);
+        let outcome = match self.outcome.filter(counts) {
             Some(outcome) => outcome,
             None => {
                 let (mut class, mut detail) = unfinished(end, stderr_tail);

@@ -303,7 +303,7 @@ fn the_reason_of_a_turns_end_decides() {
         ("max_tokens", EndClass::MaxTurns),
         ("max_turn_requests", EndClass::MaxTurns),
         ("refusal", EndClass::Refusal),
-        ("cancelled", EndClass::Cancelled),
+        ("cancelled", EndClass::Crash),
         ("news", EndClass::Crash),
         ("", EndClass::Crash),
     ] {
@@ -405,6 +405,52 @@ fn an_interrupted_turn_is_cancelled_and_no_other_begins() {
     let replies = session.feed(json!({ "id": 3, "result": { "stopReason": "cancelled" } }));
     assert_eq!((replies.len(), session.effect), (0, LineEffect::Result));
     assert_eq!(session.end().class, EndClass::Cancelled);
+}
+
+#[test]
+fn a_turn_that_is_cancelled_after_a_time_limit_counts_as_that() {
+    let cancelled = |asked: bool, end: ProcessEnd| {
+        let mut session = Session::prompted(&spec(Permissions::Boxed));
+        if asked {
+            session.driver.interrupt().unwrap();
+        }
+        session.feed(json!({ "id": 3, "result": { "stopReason": "cancelled" } }));
+        session.driver.end(&end, "").class
+    };
+    assert_eq!(cancelled(true, ProcessEnd::Silent { after_ms: 900_000 }), EndClass::Silence);
+    assert_eq!(cancelled(true, ProcessEnd::TimedOut { after_ms: 900_000 }), EndClass::Timeout);
+    assert_eq!(cancelled(true, ProcessEnd::Stopped), EndClass::Cancelled);
+    assert_eq!(cancelled(false, EXITED), EndClass::Crash);
+}
+
+/// As codex-acp 2.6.0 does it.
+#[test]
+fn the_adapter_of_codex_reports_a_failure_beside_the_end_of_the_turn() {
+    let end = |status: &str, text: &str| {
+        let mut session = Session::prompted(&spec(Permissions::Boxed));
+        session.update(json!({ "sessionUpdate": "session_info_update",
+                               "_meta": { "codex": { "threadStatus": { "type": status } } } }));
+        session.says(text);
+        session.feed(json!({ "id": 3, "result": { "stopReason": "end_turn" } }));
+        session.end()
+    };
+    let limited = "exceeded retry limit, last status: 429 Too Many Requests\n\n";
+    assert_eq!(end("systemError", limited).class, EndClass::RateLimit);
+    assert_eq!(end("systemError", "unexpected status 403 Forbidden").class, EndClass::Forbidden);
+    assert_eq!(end("systemError", "Something else.").class, EndClass::Crash);
+    let talk = end("active", limited);
+    assert_eq!((talk.class, talk.text.as_str()), (EndClass::Completed, limited));
+}
+
+#[test]
+fn of_a_very_long_message_the_end_is_kept() {
+    let mut session = Session::prompted(&spec(Permissions::Boxed));
+    session.says(&"word ".repeat(200_000));
+    session.says("<task-done>a</task-done>");
+    session.feed(json!({ "id": 3, "result": { "stopReason": "end_turn" } }));
+    let end = session.end();
+    assert_eq!(end.class, EndClass::Completed);
+    assert!(end.text.ends_with("<task-done>a</task-done>") && end.text.len() < 600_000);
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 use std::collections::HashMap;
 
-use ralph_core::agent::AgentEvent;
+use ralph_core::agent::{AgentEvent, EndClass};
+use ralph_core::text::tail;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::ends::Outcome;
+use crate::agents::codex;
 use crate::agents::micro_usd;
 use crate::agents::text::one_line;
 
@@ -76,6 +79,9 @@ pub(super) struct Turn {
     pub(super) text: String,
     message: Option<String>,
     calls: HashMap<String, Call>,
+    /// The adapter of Codex says that Codex failed, and then, as a message, why.
+    codex_failed: bool,
+    failure: String,
     /// What the session has cost so far.
     pub(super) cost_micro_usd: Option<u64>,
     pub(super) model: Option<String>,
@@ -89,6 +95,14 @@ impl Turn {
         self.text.clear();
         self.message = None;
         self.calls.clear();
+        self.codex_failed = false;
+        self.failure.clear();
+    }
+
+    /// Why the turn failed, where its end does not say that it did.
+    pub(super) fn failure(&self) -> Option<Outcome> {
+        let class = || codex::error_class(&self.failure).unwrap_or(EndClass::Crash);
+        self.codex_failed.then(|| Outcome::new(class(), &self.failure))
     }
 
     /// Takes the parameters of a `session/update`.
@@ -98,7 +112,13 @@ impl Turn {
         if let Some(model) = update.meta["_claude/model"].as_str() {
             self.model = Some(model.to_owned());
         }
+        if let Some(status) = update.meta["codex"]["threadStatus"]["type"].as_str() {
+            self.codex_failed = status == "systemError";
+        }
         match update.session_update.as_str() {
+            "agent_message_chunk" if self.codex_failed => {
+                self.failure.push_str(&text_of(&update.content))
+            }
             "agent_message_chunk" => self.words(&update, events),
             "agent_thought_chunk" => {
                 let text = text_of(&update.content);
@@ -131,8 +151,10 @@ impl Turn {
             }
             self.message.clone_from(&update.message_id);
         }
-        if self.text.len() + text.len() <= MAX_TEXT {
-            self.text.push_str(&text);
+        self.text.push_str(&text);
+        // The end is what counts: a signal stands there.
+        if self.text.len() > 2 * MAX_TEXT {
+            self.text = tail(&self.text, MAX_TEXT);
         }
         if !text.is_empty() {
             self.event(AgentEvent::Text { text }, events);

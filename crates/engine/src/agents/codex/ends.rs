@@ -41,7 +41,7 @@ pub(super) fn status(message: &str) -> Option<u16> {
 }
 
 /// The class of an error; `None` if its text has none of these forms.
-pub(super) fn class(message: &str) -> Option<EndClass> {
+pub(in crate::agents) fn class(message: &str) -> Option<EndClass> {
     let inner = message.strip_prefix(STREAM).unwrap_or(message);
     if let Some(class) = status(message).and_then(|status| ProviderError::of_status(status).class())
     {
