@@ -255,3 +255,22 @@ fn a_session_cannot_serve() {
     env.set("RALPH_SOCKET", "/nowhere");
     assert!(env.ralph(&["serve"]).stderr.contains("a session cannot use this command"));
 }
+
+#[test]
+fn a_report_opens_from_its_file_and_asks_nobody() {
+    let Some((modules, browser)) = browser() else { return };
+    let env = project(&["a"]);
+    env.task(&["add", "Long <img src=x onerror=\"window.hacked=1\"></script>", "--id", "b"]);
+    build(&env, &[&works()], &["--once"]).success();
+    env.ralph(&["report", "--html"]).success();
+    let runs: serde_json::Value = ralph_testkit::data(&env.ralph(&["runs", "--json"]).success());
+    let driven = Command::new("node")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web/frozen.mjs"))
+        .env("FILE", env.repo().join("ralph-report.html"))
+        .env("BROWSER", browser)
+        .env("MODULES", modules)
+        .env("RUN", runs[0]["run"].as_str().unwrap())
+        .output()
+        .unwrap();
+    assert!(driven.status.success(), "{}", String::from_utf8_lossy(&driven.stderr));
+}

@@ -36,16 +36,22 @@ function facts(task) {
 
 function neighbors(title, tasks) {
   if (!tasks?.length) return null;
-  return [h('h3', {}, title), h('ul', { class: 'tasks' }, tasks.map(one => h('li', {}, sign(stateOf(one)), link(one), h('span', { class: 'dim' }, STATE_WORDS[stateOf(one)]))))];
+  return [h('h3', {}, title), h('ul', { class: 'tasks near' }, tasks.map(one => h('li', {}, sign(stateOf(one)), link(one), h('span', { class: 'dim' }, STATE_WORDS[stateOf(one)]))))];
 }
 
+/** Checks of ralph's own; every other name is that of a gate. */
+const NOTES = ['signal', 'protected files', 'weakened tests'];
+const OWN = ['verifier', 'changes', ...NOTES];
+const VERDICTS = { pass: 'passed', fail: 'failed', ungated: 'no gates: accepted unchecked', unchanged: 'No changes detected', unclaimed: 'no signal' };
+
 function gateRow(one) {
-  const state = { pass: 'done', fail: 'failed' }[one.verdict] ?? 'waiting';
   const verifier = one.judge === 'verifier';
-  const words = verifier ? (one.verdict === 'pass' ? 'accepted' : 'rejected') : { pass: 'passed', fail: 'failed' }[one.verdict] ?? one.verdict;
-  const head = [sign(state), h('strong', {}, verifier ? 'verifier' : `gate ${one.judge}`), h('span', {}, words), one.exit_code ? h('span', { class: 'dim' }, `exit code ${one.exit_code}`) : null, h('span', { class: 'dim' }, duration(one.duration_ms))];
+  const note = one.verdict === 'pass' && NOTES.includes(one.judge);
+  const state = note ? 'open' : { pass: 'done', fail: 'failed' }[one.verdict] ?? 'waiting';
+  const words = note ? 'note' : verifier ? { pass: 'accepted', fail: 'rejected' }[one.verdict] ?? one.verdict : VERDICTS[one.verdict] ?? one.verdict;
+  const head = [sign(state), h('strong', {}, OWN.includes(one.judge) ? one.judge : `gate ${one.judge}`), h('span', {}, words), one.exit_code ? h('span', { class: 'dim' }, `exit code ${one.exit_code}`) : null, one.duration_ms > 0 && h('span', { class: 'dim' }, duration(one.duration_ms))];
   if (verifier) return h('div', { class: 'gate' }, h('div', { class: 'line' }, head), one.digest && h('blockquote', {}, rich(one.digest)));
-  return one.digest ? fold(head, h('pre', { class: 'code', tabindex: 0 }, one.digest), { cls: 'gate', open: one.verdict !== 'pass' }) : h('div', { class: 'gate line' }, head);
+  return one.digest ? fold(head, h('pre', { class: 'code', tabindex: 0 }, one.digest), { cls: 'gate', open: note || one.verdict !== 'pass' }) : h('div', { class: 'gate line' }, head);
 }
 
 function attemptCard(attempt, evidence) {
@@ -61,7 +67,7 @@ function attemptCard(attempt, evidence) {
       end?.detail && h('p', { class: 'prose' }, end.detail),
       evidence.map(gateRow),
       files.length > 0 && fold([`${count(files.length + (end.changed.more ?? 0), 'file')} changed`], h('ul', { class: 'files' }, files.map(file => h('li', {}, h('span', { class: 'path' }, file.path), h('span', { class: 'ins' }, file.added === null ? 'binary' : `+${file.added}`), h('span', { class: 'del' }, file.removed === null ? '' : `−${file.removed}`))))),
-      end?.said && fold('Last words of the agent', h('div', { class: 'prose' }, rich(end.said)))));
+      end?.said && fold('Last message', h('div', { class: 'prose' }, rich(end.said)))));
 }
 
 /** The words of the log; the kinds are the ones of `ralph task log`. */
