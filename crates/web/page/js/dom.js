@@ -24,10 +24,17 @@ function fill(el, props, children) {
   return el;
 }
 
+const CONTROLS = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]P_^X][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A text without what steers terminals, and without letters that turn the direction of others. */
+export function printable(text) {
+  return text.replace(CONTROLS, '');
+}
+
 export function add(el, ...children) {
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false || child === '') continue;
-    el.append(child instanceof Node ? child : String(child));
+    el.append(child instanceof Node ? child : printable(String(child)));
   }
   return el;
 }
@@ -40,7 +47,8 @@ export function put(el, ...children) {
 
 /** Sets a text only where it changed: screen readers and selections stay undisturbed. */
 export function setText(el, text) {
-  if (el.textContent !== text) el.textContent = text;
+  const shown = printable(text);
+  if (el.textContent !== shown) el.textContent = shown;
 }
 
 export function setClass(el, name) {
