@@ -131,7 +131,7 @@ async function start() {
   setText(document.getElementById('name'), name);
   setWritable(about !== null && !about.read_only && !frozen);
   const badge = document.getElementById('badge');
-  if (frozen) put(badge, `Report, ${when(frozen.status?.at)}`);
+  if (frozen) put(badge, ['Report', about.run && `run ${about.run}`, about.day, when(frozen.status?.at)].filter(Boolean).join(', '));
   else if (about?.read_only) put(badge, 'Read only');
   show(badge, badge.textContent !== '');
   show(document.getElementById('add'), canAct());
