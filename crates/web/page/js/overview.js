@@ -151,7 +151,7 @@ export function overview(root) {
   };
 
   const render = framed(() => {
-    if (!root.contains(runsBox)) return;
+    if (!root.isConnected) return;
     const all = (live.view?.runs ?? []).map((run, index) => ({ ...run, index })).filter(run => run.view.run !== null);
     const active = all.filter(isActive);
     const shown = active.length ? active : all.slice(-1);
