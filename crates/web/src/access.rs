@@ -105,7 +105,7 @@ pub(crate) fn cookie_name(port: u16) -> String {
 
 /// Whether the browser says that another site asks.
 pub(crate) fn is_foreign(headers: &HeaderMap) -> bool {
-    let site = headers.get(FETCH_SITE).map(|site| site.as_bytes());
+    let site = headers.get(FETCH_SITE).map(axum::http::HeaderValue::as_bytes);
     site.is_some_and(|site| site != b"same-origin" && site != b"none")
 }
 
