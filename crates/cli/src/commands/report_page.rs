@@ -18,7 +18,7 @@ pub(super) fn write(
     let scope =
         Scope { run: run.and_then(|run| RunId::new(run).ok()), day: day.map(str::to_owned) };
     let data = gather(&*ports, &scope).map_err(|refused| {
-        refused.hints.iter().fold(failed!("{}", refused.message), |error, hint| error.hint(hint))
+        refused.hints.iter().fold(failed!("{}", refused.message), CliError::hint)
     })?;
     let html = document(&data);
     if file == Path::new("-") {
