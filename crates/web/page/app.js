@@ -2,7 +2,7 @@
 import { addTask, announce, canAct, keysOn, perform, setWritable, showHelp } from './js/actions.js';
 import { cost } from './js/cost.js';
 import { frozen, live, session } from './js/data.js';
-import { put, recall, remember, setText, show } from './js/dom.js';
+import { h, put, recall, remember, setText, show } from './js/dom.js';
 import { when } from './js/format.js';
 import { follow, overview } from './js/overview.js';
 import { plan } from './js/plan.js';
@@ -34,7 +34,10 @@ function route(event) {
     else link.removeAttribute('aria-current');
   }
   main.className = `view ${first || 'overview'}`;
-  leave = (first === 'task' || first === 'run' ? make(main, id) : make(main, new URLSearchParams(query))) ?? (() => {});
+  // Each view has an element of its own: an answer that comes too late changes nothing that is shown.
+  const root = h('div', { class: 'viewroot' });
+  put(main, root);
+  leave = (first === 'task' || first === 'run' ? make(root, id) : make(root, new URLSearchParams(query))) ?? (() => {});
   title(id);
   if (event) {
     scrollTo(0, 0);
@@ -128,7 +131,7 @@ async function start() {
   setText(document.getElementById('name'), name);
   setWritable(about !== null && !about.read_only && !frozen);
   const badge = document.getElementById('badge');
-  if (frozen) put(badge, `Report, ${when(frozen.status?.at)}`);
+  if (frozen) put(badge, ['Report', about.run && `run ${about.run}`, about.day, when(frozen.status?.at)].filter(Boolean).join(', '));
   else if (about?.read_only) put(badge, 'Read only');
   show(badge, badge.textContent !== '');
   show(document.getElementById('add'), canAct());

@@ -5,7 +5,6 @@ use std::path::Path;
 use ralph_core::ids::RunId;
 use ralph_web::frozen::{Scope, document, gather};
 
-use crate::board;
 use crate::error::{CliError, Done};
 use crate::wiring::Context;
 
@@ -15,11 +14,11 @@ pub(super) fn write(
     (run, day): (Option<&str>, Option<&str>),
     context: &mut Context<'_>,
 ) -> Done {
-    let ports = board::ports(context)?;
+    let ports = (context.program.ports)(context)?;
     let scope =
         Scope { run: run.and_then(|run| RunId::new(run).ok()), day: day.map(str::to_owned) };
     let data = gather(&*ports, &scope).map_err(|refused| {
-        refused.hints.iter().fold(failed!("{}", refused.message), |error, hint| error.hint(hint))
+        refused.hints.iter().fold(failed!("{}", refused.message), CliError::hint)
     })?;
     let html = document(&data);
     if file == Path::new("-") {

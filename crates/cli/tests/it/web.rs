@@ -137,7 +137,7 @@ fn a_browser_shows_the_run_and_controls_it() {
     // What was answered and approved goes on, with the next run.
     env.task(&["delete", "c"]);
     cassette(&env, &[&works(), &works()]);
-    again(&env, &["--set", "loop.works_in=worktree"]).success();
+    again(&env, &["--new", "--set", "loop.works_in=worktree"]).success();
     for task in ["a", "b"] {
         assert_eq!(env.json(&["task", "show", task])["status"], "done", "{task}");
     }

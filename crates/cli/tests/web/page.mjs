@@ -135,7 +135,7 @@ async function main(context) {
   await open(page, '#/');
   await page.locator('.need:has-text("Which port?") textarea').fill('8080 <b>');
   await page.locator('.need:has-text("Which port?") button:has-text("Answer")').click();
-  await page.waitForFunction(() => !document.querySelector('#main')?.textContent.includes('Which port?'), null, { timeout: 10_000 });
+  await page.waitForFunction(() => ![...document.querySelectorAll('.need')].some(one => one.textContent.includes('Which port?')), null, { timeout: 10_000 });
   step('the question is answered');
   await page.locator('.need button:has-text("Approve")').click();
   await page.waitForFunction(() => ![...document.querySelectorAll('.need button')].some(one => one.textContent === 'Approve'), null, { timeout: 10_000 });

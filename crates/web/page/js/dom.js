@@ -2,6 +2,12 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 
+// Escape sequences of terminals, control characters, and marks that reorder or hide text.
+const UNSAFE = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+
+/** A text without what could hide or reorder it, as terminals show it. */
+export const printable = text => text.replace(UNSAFE, '');
+
 /** An element with properties (`class`, `on…` handlers, attributes) and children (nodes, texts, lists, nothing). */
 export function h(tag, props, ...children) {
   return fill(document.createElement(tag), props, children);
@@ -27,7 +33,7 @@ function fill(el, props, children) {
 export function add(el, ...children) {
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false || child === '') continue;
-    el.append(child instanceof Node ? child : String(child));
+    el.append(child instanceof Node ? child : printable(String(child)));
   }
   return el;
 }
@@ -39,7 +45,8 @@ export function put(el, ...children) {
 }
 
 /** Sets a text only where it changed: screen readers and selections stay undisturbed. */
-export function setText(el, text) {
+export function setText(el, given) {
+  const text = printable(String(given));
   if (el.textContent !== text) el.textContent = text;
 }
 

@@ -30,7 +30,7 @@ function needCard(one) {
   const head = words => h('div', { class: 'needhead' }, sign('waiting'), h('strong', {}, words), link(one.task));
   switch (one.kind) {
     case 'question': return h('li', { class: 'need' }, head('Question'), h('p', { class: 'prose' }, one.text), answerBox(one));
-    case 'approval': return h('li', { class: 'need' }, head('Approve'), one.reason && one.reason !== 'waiting for your approval' && h('p', { class: 'prose' }, one.reason), approval(one));
+    case 'approval': return h('li', { class: 'need' }, head('Approve'), one.reason && !one.reason.startsWith('waiting for your approval') && h('p', { class: 'prose' }, one.reason), approval(one));
     case 'merge': return h('li', { class: 'need' }, head('Merge'), h('p', {}, `It needs the work of ${one.needs}, which is on branch ${one.branch}.`), command(`git merge ${one.branch}`));
     default: return h('li', { class: 'need' }, head('Waiting'), h('p', { class: 'prose' }, one.reason || 'It waits for you.'),
       canAct() && h('div', { class: 'row' }, button('Retry', () => perform({ do: 'retry', task: one.task })), button('Message…', () => askText(`Message about ${one.task}`, { label: 'Message for the agent', button: 'Send', action: text => ({ do: 'tell', task: one.task, text }) }))));
@@ -151,7 +151,7 @@ export function overview(root) {
   };
 
   const render = framed(() => {
-    if (!root.contains(runsBox)) return;
+    if (!root.isConnected) return;
     const all = (live.view?.runs ?? []).map((run, index) => ({ ...run, index })).filter(run => run.view.run !== null);
     const active = all.filter(isActive);
     const shown = active.length ? active : all.slice(-1);
@@ -171,7 +171,7 @@ export function overview(root) {
     show(needPanel, waiting.length > 0);
     keyed(needBox, waiting, one => one.key + one.kind, needCard);
     if (!page) return;
-    const counts = active.length === 1 && !page.lanes?.length ? active[0].view.counts : page.counts;
+    const { counts } = page;
     draw('plan', counts, () => progress(counts));
     draw('cost', [page.forecast, page.run?.usage, active.map(run => run.view.usage), active.map(run => run.view.budget), active.length && Math.floor(now() / 10_000)], () => spent(page, active));
     show(panels.lanes, (page.lanes?.length ?? 0) > 0);

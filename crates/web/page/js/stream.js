@@ -1,6 +1,6 @@
 // What an agent says and does, as it comes: bounded, drawn once per frame, and at the end unless you scroll up.
 import { diffView, isPatch, replacement, replacementView } from './diff.js';
-import { button, fold, framed, h, put, recall, remember, show } from './dom.js';
+import { button, fold, framed, h, put, recall, remember, setText, show } from './dom.js';
 import { clock, duration } from './format.js';
 import { ending, sign } from './words.js';
 
@@ -80,8 +80,8 @@ const KINDS = {
   thinking: {
     make: (entry, opens) => fold([h('span', { class: 'label' }, 'Thinking'), h('span', { class: 'gist' }, lastLine(entry.text))], h('div', { class: 'thought' }, entry.text), { open: opens, cls: 'entry thinking' }),
     update: (el, entry) => {
-      el.querySelector('.gist').textContent = lastLine(entry.text);
-      el.querySelector('.thought').textContent = entry.text;
+      setText(el.querySelector('.gist'), lastLine(entry.text));
+      setText(el.querySelector('.thought'), entry.text);
     },
   },
   tool: {
