@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use axum::http::header::{
-    AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN,
+    AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
 };
 
 /// The shortest token that you may choose.
@@ -105,7 +105,7 @@ pub(crate) fn cookie_name(port: u16) -> String {
 
 /// Whether the browser says that another site asks.
 pub(crate) fn is_foreign(headers: &HeaderMap) -> bool {
-    let site = headers.get(FETCH_SITE).map(axum::http::HeaderValue::as_bytes);
+    let site = headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
     site.is_some_and(|site| site != b"same-origin" && site != b"none")
 }
 
@@ -135,8 +135,6 @@ pub(crate) fn refuses_change(
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
-
-    use axum::http::HeaderValue;
 
     use super::*;
 

@@ -1,5 +1,7 @@
 //! The server over real sockets, in front of a repository that is not there.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop")]
+
 mod actions;
 mod asking;
 mod client;
