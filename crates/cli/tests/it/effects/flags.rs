@@ -179,7 +179,6 @@ trust --json | cli/tests/it/trusting/command.rs::trust_speaks_json
 status --watch | cli/tests/it/status_and_logs.rs::a_running_loop_is_watched_and_followed_until_it_ends
 status --json | cli/tests/it/status_and_logs.rs::a_finished_run_is_reported_on_a_page_and_as_json > json
 logs --follow | cli/tests/it/status_and_logs.rs::a_running_loop_is_watched_and_followed_until_it_ends
-logs --replay | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
 replay --speed | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
 replay --from | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
 replay --max-pause | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
