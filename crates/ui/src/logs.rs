@@ -46,7 +46,7 @@ pub fn show(source: &mut dyn EventSource, part: Part, display: &mut impl PartRep
                     false => display.skip(&event),
                 }
             }
-            Observed::Agent { slot, at, event } if shown.has_slot(slot) => {
+            Observed::Agent { slot, at, event } if shown.admits_slot(slot) => {
                 now = now.max(at);
                 display.agent_at(slot, &event, at);
             }

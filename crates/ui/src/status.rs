@@ -46,6 +46,16 @@ pub struct LaneStatus {
     pub state: State,
     /// The name of the outcome of the last run there.
     pub outcome: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+    /// What runs there now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slots: Vec<SlotView>,
+    /// How long the run has lasted.
+    pub elapsed_ms: Option<u64>,
+    /// The page of its pull request, or the one on which you open it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
     /// Iterations that it counted.
     pub iterations: u32,
     pub done: u64,
@@ -123,6 +133,17 @@ impl StatusPage {
             lines.extend(next_commands(&self.next, style));
         }
         lines.join("\n") + "\n"
+    }
+
+    /// The same page at a later time, at which nothing else has changed.
+    #[must_use]
+    pub fn at(&self, now: Timestamp) -> Self {
+        let mut page = Self { now, ..self.clone() };
+        for lane in page.lanes.iter_mut().filter(|lane| matches!(lane.state, State::Running { .. }))
+        {
+            lane.elapsed_ms = lane.elapsed_ms.map(|lasted| lasted + now.millis_since(self.now));
+        }
+        page
     }
 
     /// The page in two or three lines: the state, what runs, the plan.
@@ -235,6 +256,7 @@ impl StatusPage {
         let word = |lane: &LaneStatus| match (&lane.state, &lane.outcome) {
             (State::Running { .. }, _) => match lane.cancel {
                 Some(cancel) => (Meaning::Warning, words::cancel(cancel, 1).to_lowercase()),
+                None if lane.paused => (Meaning::Warning, "paused".to_owned()),
                 None => (Meaning::Active, "running".to_owned()),
             },
             (State::Interrupted, _) => (Meaning::Warning, "interrupted".to_owned()),
@@ -248,17 +270,25 @@ impl StatusPage {
         for lane in &self.lanes {
             let (meaning, state) = word(lane);
             let cost = lane.cost_micro_usd.map(|cost| format!(", {}", money(cost)));
+            let time = lane.elapsed_ms.map(|lasted| format!(", {}", brief_duration(lasted)));
             let iterations = words::count(u64::from(lane.iterations), "iteration");
             let line = TextLine::new().plain("  ").add(Meaning::Name, &lane.branch);
             let line = line.plain(gap(name, &lane.branch)).add(meaning, &state);
             let line = line.plain(format!(
-                "{}{} of {} tasks done, {iterations}{}",
+                "{}{} of {} tasks done, {iterations}{}{}",
                 gap(second, &state),
                 lane.done,
                 lane.total,
-                cost.unwrap_or_default()
+                cost.unwrap_or_default(),
+                time.unwrap_or_default()
             ));
             lines.push(line.show(style));
+            for slot in &lane.slots {
+                lines.extend(paragraph(4, None, &doing(slot, self.now), style));
+            }
+            if let Some(page) = &lane.page {
+                lines.extend(paragraph(4, Some(Meaning::Name), page, style));
+            }
             if let Some(error) = &lane.last_error {
                 lines.extend(paragraph(4, Some(Meaning::Bad), error, style));
             }

@@ -26,7 +26,6 @@ use ralph_core::view::report::Report;
 use ralph_core::view::stream::{EventSource, Next};
 use ralph_core::{TaskId, Timestamp};
 use ralph_engine::clock;
-use ralph_engine::observe::StoredSource;
 use ralph_engine::ports::Filter;
 use ralph_engine::store::SqliteStore;
 use ralph_ui::ports::{Answer, Board, Ports, Refused, UserAction};
@@ -36,6 +35,7 @@ use ralph_ui::tasks;
 use serde_json::Value;
 
 use crate::arguments::GlobalArgs;
+use crate::attach;
 use crate::commands;
 use crate::environment::Environment;
 use crate::error::{CliError, Result};
@@ -100,15 +100,16 @@ struct Repository(Arc<Origin>);
 
 impl Ports for Repository {
     fn live(&self) -> Box<dyn EventSource + Send> {
-        let newest = self.0.ask(|context| Ok(history::runs(context)?.into_iter().next()));
-        let stored = newest.ok().flatten().and_then(|kept| stored(&kept).ok());
-        stored.unwrap_or_else(|| Box::new(Nothing))
+        match self.0.ask(attach::everything) {
+            Ok(source) => Box::new(source),
+            Err(_) => Box::new(Nothing),
+        }
     }
 
     fn run(&self, run: &RunId) -> Answer<Box<dyn EventSource + Send>> {
         let all = self.0.ask(history::runs)?;
         match all.iter().find(|kept| kept.run == *run) {
-            Some(kept) => self.0.ask(|_| stored(kept)),
+            Some(kept) => self.0.ask(|context| attach::one(kept, context)),
             None => Err(Refused {
                 message: format!("there is no run {run} here"),
                 hints: vec!["see all runs: ralph runs".to_owned()],
@@ -139,14 +140,7 @@ impl Ports for Repository {
     }
 }
 
-fn stored(kept: &KeptRun) -> Result<Box<dyn EventSource + Send>> {
-    let path = kept.logs.journal();
-    let source =
-        StoredSource::facts(&path).map_err(|error| CliError::file(&path, "read", error))?;
-    Ok(Box::new(source))
-}
-
-/// The stream of a repository that has no run.
+/// The stream of a repository that cannot be read.
 struct Nothing;
 
 impl EventSource for Nothing {

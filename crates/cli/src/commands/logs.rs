@@ -3,20 +3,17 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::path::Path;
 
 use clap::Args;
-use ralph_core::run::{Fact, RunEvent, SlotId};
-use ralph_core::view::Reporter;
-use ralph_engine::clock;
-use ralph_engine::observe::stored::{LoggedAgents, RawLog, StoredSource};
+use ralph_core::run::{Fact, RunEvent};
+use ralph_engine::observe::StoredSource;
 use ralph_engine::run_files::RunLogs;
 use ralph_engine::untrusted::open_own;
 use ralph_ui::logs::{LogFilter, Part, show};
 use ralph_ui::plain::{Options, PlainReporter};
 
+use super::follow::follow;
 use super::replay;
 use crate::attach;
 use crate::error::{CliError, Done, Result, quoted};
@@ -24,9 +21,6 @@ use crate::history;
 use crate::launch;
 use crate::status_query::{self, RunFiles};
 use crate::wiring::Context;
-
-/// How often a running session is polled for new output.
-const LOOK: Duration = Duration::from_millis(250);
 
 /// Show a run again, as it was displayed
 ///
@@ -48,7 +42,7 @@ pub(crate) struct LogsArgs {
     /// Show only this iteration
     #[arg(value_name = "ITER")]
     iteration: Option<u32>,
-    /// Follow the current run, from its beginning
+    /// Follow the active runs, from their beginning
     #[arg(short, long, conflicts_with_all = ["run", "iteration", "replay"])]
     follow: bool,
     /// The same as ralph replay
@@ -62,7 +56,7 @@ pub(crate) struct LogsArgs {
 pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
     if args.follow {
         return match attach::follow(context)? {
-            Some(lines) => follow(&lines, Part::Whole, args.json, context, |_, _| Ok(true)),
+            Some(mut runs) => follow(&mut runs, Part::Whole, args.json, context, |_, _| Ok(true)),
             None => {
                 attach::report_no_run(context);
                 Ok(())
@@ -175,66 +169,4 @@ fn lines(path: &Path, part: Part, context: &mut Context<'_>) -> Done {
         }
     }
     Ok(())
-}
-
-/// Shows a part of a run from another terminal until it ends, or until `each` says so: it gets every event, and is
-/// called without one from time to time.
-pub(super) fn follow(
-    lines: &Receiver<String>,
-    part: Part,
-    json: bool,
-    context: &mut Context<'_>,
-    mut each: impl FnMut(Option<&RunEvent>, &mut Context<'_>) -> Result<bool>,
-) -> Done {
-    let mut shown = LogFilter::new(part);
-    let mut reporter = PlainReporter::new(io::stdout(), options(context)?);
-    let mut agents = LoggedAgents::default();
-    let mut tails: Vec<(SlotId, RawLog)> = Vec::new();
-    loop {
-        let event = match lines.recv_timeout(LOOK) {
-            Ok(line) if json => {
-                context.out.line(line)?;
-                context.out.finish()?;
-                continue;
-            }
-            Ok(line) => serde_json::from_str::<RunEvent>(&line).ok(),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => break,
-        };
-        let ends = event.as_ref().and_then(|event| match &event.fact {
-            Fact::SessionEnded { slot, .. } | Fact::Verified { slot, .. } => Some(*slot),
-            _ => None,
-        });
-        for (slot, log) in tails.iter_mut().filter(|one| event.is_none() || ends == Some(one.0)) {
-            for reported in log.read() {
-                reporter.agent(*slot, &reported);
-            }
-        }
-        tails.retain(|(slot, _)| ends != Some(*slot));
-        let Some(event) = event else {
-            reporter.tick(clock::now());
-            if !each(None, context)? {
-                break;
-            }
-            continue;
-        };
-        let admitted = shown.admits(&event);
-        if admitted {
-            reporter.event(&event);
-        } else {
-            reporter.skip(&event);
-        }
-        if !each(Some(&event), context)? {
-            break;
-        }
-        agents.follow(&event.fact);
-        match &event.fact {
-            Fact::SessionStarted { slot, log } if admitted => {
-                let raw = RawLog::new(PathBuf::from(log), agents.of_log(log));
-                tails.extend(raw.map(|raw| (*slot, raw)));
-            }
-            _ => {}
-        }
-    }
-    Ok(reporter.close()?)
 }

@@ -36,6 +36,7 @@ mod editor;
 pub(crate) mod export;
 pub(crate) mod feature;
 mod flags;
+mod follow;
 pub(crate) mod help;
 pub(crate) mod hook;
 pub(crate) mod import;

@@ -53,7 +53,7 @@ impl LogFilter {
     }
 
     /// Whether what the agent of this slot says now belongs to the part.
-    pub fn has_slot(&self, slot: SlotId) -> bool {
+    pub fn admits_slot(&self, slot: SlotId) -> bool {
         self.part == Part::Whole || self.slots.contains(&slot)
     }
 }

@@ -188,6 +188,14 @@ impl RunView {
         }
     }
 
+    /// The page of its pull request, where it has one, or the one on which you open it.
+    pub fn page(&self) -> Option<&str> {
+        let reviewed = self.review.as_ref().map(|review| review.page.as_str());
+        let published = self.publication.as_ref().map(|made| made.page.as_str());
+        let known = [self.watched.as_deref(), reviewed, published];
+        known.into_iter().flatten().find(|page| !page.is_empty())
+    }
+
     /// What it has spent, as the base of the forecast.
     pub fn spent(&self) -> Spent {
         let priced = self.usage.cost_micro_usd.filter(|_| self.unpriced == 0);

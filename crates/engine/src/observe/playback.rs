@@ -122,7 +122,7 @@ impl Playback {
         };
         let wanted = match &seen.what {
             Observed::Fact { event } => self.filter.admits(event),
-            Observed::Agent { slot, .. } => self.filter.has_slot(*slot),
+            Observed::Agent { slot, .. } => self.filter.admits_slot(*slot),
             Observed::Joined { .. } | Observed::Missed { .. } | Observed::Left => false,
         };
         self.ahead = Some((seen, wanted));

@@ -5,8 +5,8 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::OpenOptions;
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use ralph_core::time::Timestamp;
 use ralph_core::view::part::{LogFilter, Part};
 use ralph_core::view::stream::{EventSource, Next, Observation, Observed};
 
-use crate::agents::{self, Driver};
+use crate::agents;
 use crate::run_files::{VERIFIER_LOG, journal};
 use crate::untrusted::open_own;
 
 /// The agents whose output the logs of a run hold.
 #[derive(Debug, Clone, Default)]
-pub struct LoggedAgents {
+struct LoggedAgents {
     builder: String,
     verifier: Option<String>,
     /// The agent of each slot's iteration, and of each log, where a run has several.
@@ -31,14 +31,13 @@ pub struct LoggedAgents {
 }
 
 impl LoggedAgents {
-    pub fn of<'a>(journal: impl IntoIterator<Item = &'a RunEvent>) -> Self {
+    fn of<'a>(journal: impl IntoIterator<Item = &'a RunEvent>) -> Self {
         let mut agents = Self::default();
         journal.into_iter().for_each(|event| agents.follow(&event.fact));
         agents
     }
 
-    /// Takes in the next fact.
-    pub fn follow(&mut self, fact: &Fact) {
+    fn follow(&mut self, fact: &Fact) {
         match fact {
             Fact::RunStarted { agent, policy, .. } => {
                 self.builder.clone_from(agent);
@@ -57,55 +56,33 @@ impl LoggedAgents {
     }
 
     /// The agent that wrote this log.
-    pub fn of_log(&self, path: &str) -> &str {
+    fn of_log(&self, path: &str) -> &str {
         let verifier = self.verifier.as_deref().filter(|_| path.ends_with(VERIFIER_LOG));
         verifier.or(self.of_logs.get(path).map(String::as_str)).unwrap_or(&self.builder)
     }
 }
 
-/// The raw output of a session, which may still be growing.
-pub struct RawLog {
-    path: PathBuf,
-    offset: u64,
-    begun: Vec<u8>,
-    driver: Box<dyn Driver>,
-    cut: bool,
-}
-
-impl RawLog {
-    /// `None` where the journal names no agent.
-    pub fn new(path: PathBuf, agent: &str) -> Option<Self> {
-        let driver = match agents::find(agent) {
-            Some(profile) => (profile.driver)(None),
-            None if agent.is_empty() => return None,
-            // An agent by config prints text.
-            None => agents::command::driver(),
-        };
-        Some(Self { path, offset: 0, begun: vec![], driver, cut: false })
+/// What an agent said in a session, from its raw output, and whether the end of that is missing. Nothing where the journal
+/// names no agent.
+fn said(log: &Path, agent: &str) -> (Vec<AgentEvent>, bool) {
+    let mut driver = match agents::find(agent) {
+        Some(profile) => (profile.driver)(None),
+        None if agent.is_empty() => return (vec![], false),
+        // An agent by config prints text.
+        None => agents::command::driver(),
+    };
+    let Ok(file) = open_own(log, OpenOptions::new().read(true)) else { return (vec![], false) };
+    let (mut events, mut reader, mut line) = (vec![], BufReader::new(file), vec![]);
+    let mut is_cut = false;
+    // A line without its end is still being written.
+    while reader.read_until(b'\n', &mut line).is_ok()
+        && line.pop_if(|last| *last == b'\n').is_some()
+    {
+        is_cut |= line.starts_with(br#"{"type":"ralph","cut_after":"#);
+        driver.line(&line, false, &mut events, &mut vec![]);
+        line.clear();
     }
-
-    /// The output since the last call; none while the file does not exist.
-    pub fn read(&mut self) -> Vec<AgentEvent> {
-        let mut events = Vec::new();
-        let _ = self.read_lines(&mut events);
-        events
-    }
-
-    fn read_lines(&mut self, events: &mut Vec<AgentEvent>) -> io::Result<()> {
-        let mut file = open_own(&self.path, OpenOptions::new().read(true))?;
-        file.seek(SeekFrom::Start(self.offset))?;
-        let mut reader = BufReader::new(file);
-        loop {
-            let length = reader.read_until(b'\n', &mut self.begun)?;
-            self.offset += length as u64;
-            if self.begun.pop_if(|last| *last == b'\n').is_none() {
-                return Ok(());
-            }
-            self.cut |= self.begun.starts_with(br#"{"type":"ralph","cut_after":"#);
-            self.driver.line(&self.begun, false, events, &mut vec![]);
-            self.begun.clear();
-        }
-    }
+    (events, is_cut)
 }
 
 /// What an agent said in a session that is being shown, with its times.
@@ -182,9 +159,7 @@ impl StoredSource {
             Some((end, event)) => (end, event.at),
             None => (self.journal.len(), self.journal.last().map_or(start, |last| last.at)),
         };
-        let mut raw = RawLog::new(PathBuf::from(log), self.agents.of_log(log));
-        let events = raw.as_mut().map(RawLog::read).unwrap_or_default();
-        let is_cut = raw.is_some_and(|raw| raw.cut);
+        let (events, is_cut) = said(Path::new(log), self.agents.of_log(log));
         let count = events.len() as u64 + 1;
         let spread = |number: u64| start.plus_millis(at.millis_since(start) / count * number);
         let said = events.into_iter().zip(1..).map(|(event, number)| {

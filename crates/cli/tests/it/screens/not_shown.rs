@@ -132,12 +132,6 @@ pub(super) const NOT_SHOWN: &[(&str, &str)] = &[
     ("the session has not ended yet", "a run that takes minutes to end a session"),
     ("the answer is missing", "needs a terminal"),
     ("add it: ralph answer {id} \"TEXT\"", "needs a terminal"),
-    (
-        "several branches are active, each with its own run",
-        "needs runs that go on: `branches::places`",
-    ),
-    ("follow one: ralph -C {} logs -f", "needs runs that go on: `branches::places`"),
-    ("see all of them: ralph status", "needs runs that go on: `branches::places`"),
     ("see the run of a branch: ralph -C {} logs", "needs runs of branches: `branches::places`"),
     ("the run cannot be followed: {error}", "the run ends in that moment"),
     ("the run did not accept the command: {error}", "the run ends in that moment"),

@@ -1,6 +1,6 @@
 //! A journal with raw logs beside it, as a stream.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use ralph_core::agent::{EndClass, ProcessEnd, SessionEnd};
 use ralph_core::ids::RunId;
@@ -256,5 +256,5 @@ fn each_log_is_read_by_its_agent() {
     ];
     let agents = LoggedAgents::of(journal(facts).iter());
     assert_eq!([agents.of_log("/a"), agents.of_log("/b")], ["claude", "codex"]);
-    assert!(RawLog::new(PathBuf::from("/a"), "").is_none());
+    assert_eq!(said(Path::new("/a"), ""), (vec![], false));
 }
