@@ -29,7 +29,7 @@ pub struct Observation {
     reason = "nearly every value is of the large variant, and lives for a moment"
 )]
 pub enum Observed {
-    /// The run joins the stream.
+    /// The run joins the stream. A replay in which the user jumps back joins once more: everything about it starts over.
     Joined {
         /// The branch that it works on, where it is one of several; empty otherwise.
         name: String,

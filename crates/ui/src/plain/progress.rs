@@ -242,11 +242,13 @@ mod tests {
         let (_, now) = seen(&tape.events);
         let wait =
             Wait::Limit { class: Class::UsageWindow, streak: 1, reset_known: true, agent: None };
-        tape.fact(Fact::WaitStarted { slot: 1, wait, until: Some(now.plus_millis(72_500)) });
+        let until = now.plus_millis(72_000);
+        tape.fact(Fact::WaitStarted { slot: 1, wait, until: Some(until) });
         let (view, now) = seen(&tape.events);
         let line = progress(&view, now.plus_millis(12_000), TextStyle::PLAIN);
         let words = Class::UsageWindow.words();
-        assert!(line.contains(&format!(" · {words}: 1m 00s left · ")), "{line}");
+        let left = duration(until.millis_since(now) - 12_000);
+        assert!(line.contains(&format!(" · {words}: {left} left · ")), "{line}");
         tape.fact(Fact::WaitStarted { slot: 1, wait: Wait::Others { tasks: 2 }, until: None });
         let line = progress(&seen(&tape.events).0, now.plus_millis(12_000), TextStyle::PLAIN);
         assert!(line.contains(" · waiting for other agents 12s · "), "{line}");
