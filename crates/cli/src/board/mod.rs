@@ -183,8 +183,7 @@ impl Board for RepositoryBoard {
             let looked = commands::task::Looked::at(id, true, context)?;
             let zone = clock::zone();
             let details = tasks::details(&looked.task, looked.details(true, &zone));
-            serde_json::to_value(details)
-                .map_err(|error| failed!("{id} cannot be shown as JSON: {error}"))
+            Ok(serde_json::to_value(details).map_err(std::io::Error::from)?)
         })
     }
 

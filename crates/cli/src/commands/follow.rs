@@ -68,7 +68,9 @@ struct Screens {
     part: Part,
     options: Options,
     out: Arc<Mutex<io::Stdout>>,
-    /// The names that the lines of runs begin with, the widest first.
+    /// The runs that have joined and have no screen yet.
+    joined: Vec<(RunNumber, String)>,
+    /// The names that the lines of runs begin with, in the order of joining.
     names: Vec<String>,
     runs: HashMap<RunNumber, Screen>,
 }
@@ -81,29 +83,51 @@ struct Screen {
 impl Screens {
     fn new(part: Part, options: Options) -> Self {
         let out = Arc::new(Mutex::new(io::stdout()));
-        Self { part, options, out, names: vec![], runs: HashMap::new() }
+        Self { part, options, out, joined: vec![], names: vec![], runs: HashMap::new() }
     }
 
+    /// Its screen opens with the first thing that is shown: those that join together have prefixes of the same width.
     fn join(&mut self, run: RunNumber, name: &str) {
+        self.joined.push((run, name.to_owned()));
+    }
+
+    fn open(&mut self) {
+        let joined = std::mem::take(&mut self.joined);
+        let named = joined.iter().map(|(_, name)| name).filter(|name| !name.is_empty());
+        self.names.extend(named.cloned());
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        let prefixes = prefixes(&names, self.options.style);
+        for (run, name) in joined {
+            let prefix = names.iter().rposition(|known| *known == name).map(|at| &prefixes[at]);
+            let screen = self.screen(prefix);
+            self.runs.insert(run, screen);
+        }
+    }
+
+    fn screen(&self, prefix: Option<&(String, usize)>) -> Screen {
         let mut options = self.options.clone();
-        let out: Box<dyn Write> = match name {
-            "" => Box::new(io::stdout()),
-            name => {
-                self.names.push(name.to_owned());
-                let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-                let (prefix, margin) = prefixes(&names, options.style).pop().unwrap_or_default();
-                options.style.width = options.style.width.map(|width| width.saturating_sub(margin));
+        let out: Box<dyn Write> = match prefix {
+            None => Box::new(io::stdout()),
+            Some((prefix, margin)) => {
+                options.style.width =
+                    options.style.width.map(|width| width.saturating_sub(*margin));
                 // Several runs share the screen, so none of them may rewrite its last line.
                 options.progress = false;
-                Box::new(LaneWriter::new(&self.out, prefix))
+                Box::new(LaneWriter::new(&self.out, prefix.clone()))
             }
         };
-        let reporter = PlainReporter::new(out, options);
-        self.runs.insert(run, Screen { reporter, filter: LogFilter::new(self.part) });
+        Screen { reporter: PlainReporter::new(out, options), filter: LogFilter::new(self.part) }
+    }
+
+    fn shown(&mut self, run: RunNumber) -> Option<&mut Screen> {
+        if !self.joined.is_empty() {
+            self.open();
+        }
+        self.runs.get_mut(&run)
     }
 
     fn fact(&mut self, run: RunNumber, event: &RunEvent) {
-        let Some(screen) = self.runs.get_mut(&run) else { return };
+        let Some(screen) = self.shown(run) else { return };
         match screen.filter.admits(event) {
             true => screen.reporter.event(event),
             false => screen.reporter.skip(event),
@@ -111,7 +135,7 @@ impl Screens {
     }
 
     fn agent(&mut self, run: RunNumber, slot: SlotId, event: &AgentEvent) {
-        let screen = self.runs.get_mut(&run).filter(|screen| screen.filter.admits_slot(slot));
+        let screen = self.shown(run).filter(|screen| screen.filter.admits_slot(slot));
         if let Some(screen) = screen {
             screen.reporter.agent(slot, event);
         }

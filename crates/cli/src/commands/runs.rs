@@ -52,7 +52,7 @@ pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
     Ok(())
 }
 
-/// Runs with what became of each.
+/// Runs with the state of each.
 pub(crate) fn rows(runs: Vec<RunSummary>, context: &mut Context<'_>) -> Result<Vec<RunRow>> {
     let active = active(context)?;
     let row = |summary: RunSummary| {

@@ -58,29 +58,33 @@ fn print(page: &StatusPage, json: bool, context: &mut Context<'_>) -> Done {
 /// dumb one, it is printed at the beginning and at the end.
 fn watch(source: &mut AllSource, json: bool, context: &mut Context<'_>) -> Done {
     let mut live = LiveView::default();
-    let mut shown: Option<StatusPage> = None;
-    let mut rows = 0;
+    // The first page is there at once: the stream begins with everything that has happened.
+    let mut shown = page(&live, context)?;
     let is_terminal = context.out.style.is_terminal() && !context.environment.is_dumb;
+    let mut rows = match is_terminal && !json {
+        true => draw(0, &shown, context)?,
+        false => print(&shown, json, context).map(|()| 0)?,
+    };
+    context.out.finish()?;
     loop {
         let news = read(source, &mut live);
-        let page = match &shown {
-            Some(page) if news == News::None => page.at(clock::now()),
+        shown = match news {
+            News::None => shown.at(clock::now()),
             _ => page(&live, context)?,
         };
         if json {
             if news == News::Facts {
-                print(&page, true, context)?;
+                print(&shown, true, context)?;
             }
         } else if is_terminal {
-            rows = draw(rows, &page, context)?;
-        } else if shown.is_none() || news == News::Over {
-            print(&page, false, context)?;
+            rows = draw(rows, &shown, context)?;
+        } else if news == News::Over {
+            print(&shown, false, context)?;
         }
         context.out.finish()?;
         if news == News::Over {
             return Ok(());
         }
-        shown = Some(page);
     }
 }
 

@@ -24,6 +24,10 @@ pub struct Observation {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every value is of the large variant, and lives for a moment"
+)]
 pub enum Observed {
     /// The run joins the stream.
     Joined {
@@ -47,6 +51,10 @@ pub enum Observed {
 
 /// What a source has next.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every value is of the large variant, and lives for a moment"
+)]
 pub enum Next {
     Seen(Observation),
     /// Nothing happened while the reader waited.

@@ -182,7 +182,7 @@ impl Inner {
     }
 }
 
-/// The event with its texts cut to a length that leaves room for others.
+/// The event with its texts cut to a length that leaves space for others.
 fn shortened(event: &AgentEvent) -> AgentEvent {
     let mut event = event.clone();
     if let AgentEvent::Text { text }

@@ -79,7 +79,7 @@ impl Display {
         self.dropped = !self.offer(Item::Agent(slot, event));
     }
 
-    /// Whether there was room for it. If there was none, it rests.
+    /// Whether there was space for it. If there was none, it rests.
     fn offer(&mut self, item: Item) -> bool {
         let full = matches!(self.items.try_send(item), Err(TrySendError::Full(_)));
         if full {

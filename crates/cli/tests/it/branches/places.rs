@@ -107,19 +107,18 @@ fn every_branch_is_watched_and_followed_at_once() {
     assert_eq!(page.matches("\n    working for ").count(), 4, "{page}");
     env.ralph(&["pause"]).success();
     wait_until("they are paused", PATIENCE, || {
-        env.ralph(&["status"]).success().matches("  paused   ").count() == 4
+        env.ralph(&["status"]).success().matches("  paused  0 of 1 tasks").count() == 4
     });
     env.ralph(&["resume"]).success();
     touch(&env, "agent/go");
     output_of(Ran::end_of(running), 0);
-
     let followed = follow.all();
     for name in names {
         let prefix = format!("{name:<5} │ ");
         let of_lane: Vec<&str> =
             followed.lines().filter_map(|line| line.strip_prefix(&prefix)).collect();
         assert!(of_lane.iter().any(|line| line.starts_with("── 1 ──")), "{name}: {followed}");
-        assert!(of_lane.contains(&"· All 1 task done."), "{name}: {followed}");
+        assert!(of_lane.contains(&"✓ The task is done."), "{name}: {followed}");
     }
     let journal = journal.all();
     let runs: std::collections::HashSet<String> = journal
