@@ -468,6 +468,7 @@ pages! {
     store: "docs/store.md",
     tasks: "docs/tasks.md",
     trust: "docs/trust.md",
+    tui: "docs/tui.md",
     undo: "docs/undo.md",
     uninstall: "docs/uninstall.md",
     upgrade: "docs/upgrade.md",

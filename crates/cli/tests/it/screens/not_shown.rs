@@ -1,6 +1,9 @@
 //! Errors that no row shows, and why. Words in backquotes are the tests that meet them.
 
 pub(super) const NOT_SHOWN: &[(&str, &str)] = &[
+    ("the process of the run could not be started: {error}", "the system is out of processes"),
+    ("the terminal cannot be used for this display: {error}", "a terminal that refuses"),
+    ("{given} is not the id of a run: {error}", "needs a terminal: `tui`"),
     ("1 check failed", "the number depends on the machine: `doctor`"),
     ("{more} checks failed", "the number depends on the machine: `doctor`"),
     ("interrupted", "a signal: `doctor`"),

@@ -90,7 +90,7 @@ fn a_run_is_cancelled_after_the_session() {
     terminal.shows("Stopped: cancelled.");
     terminal.presses(&["q"]);
     terminal.shows("ENDED 130");
-    assert_eq!((status(&env, "a"), status(&env, "b")), ("done".into(), "pending".into()));
+    assert_eq!((status(&env, "a"), status(&env, "b")), ("done".into(), "open".into()));
 }
 
 /// Closing the terminal, and everything in it, is no reason for a run to end.

@@ -45,7 +45,7 @@ fn about(state: &State) -> String {
     let Some(run) = current.first().map(|run| &run.view) else { return String::new() };
     let mut parts = vec![format!("{} {}", run.mode, run.target).trim().to_owned()];
     if current.len() > 1 {
-        parts = vec![words::count(current.len() as u64, "branch")];
+        parts = vec![format!("{} branches", current.len())];
     }
     if !run.preset.is_empty() {
         parts.push(run.preset.clone());

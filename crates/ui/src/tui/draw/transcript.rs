@@ -32,12 +32,14 @@ pub(super) struct Fit<'a> {
     whole: bool,
     palette: Palette,
     zone: &'a Zone,
+    root: &'a str,
 }
 
 impl<'a> Fit<'a> {
     pub(super) fn of(state: &'a State, width: u16) -> Self {
         let width = usize::from(width).max(8);
-        Self { width, whole: state.panes.whole, palette: state.palette, zone: &state.zone }
+        let (zone, root) = (&state.zone, state.root.as_str());
+        Self { width, whole: state.panes.whole, palette: state.palette, zone, root }
     }
 }
 
@@ -314,7 +316,10 @@ pub(super) fn gate(report: &GateReport, fit: Fit<'_>) -> Vec<Row> {
         let lines = report.digest.lines().flat_map(|line| output(line, meaning, fit));
         shorten(lines.collect(), OUTPUT.0, fit, &mut rows);
         if let Some(log) = &report.log {
-            rows.extend(output(&format!("all of it: {log}"), Meaning::Faint, fit));
+            // Paths are short from the repository on.
+            let below = log.strip_prefix(fit.root).and_then(|rest| rest.strip_prefix('/'));
+            let text = format!("all of it: {}", below.unwrap_or(log));
+            rows.extend(output(&text, Meaning::Faint, fit));
         }
     }
     rows
