@@ -288,12 +288,8 @@ impl AcpDriver {
         }
         self.text = std::mem::take(&mut self.turn.text);
         let reason = result["stopReason"].as_str().unwrap_or_default();
-        let outcome = match Outcome::of_turn(reason, &self.text) {
-            cancelled if cancelled.class == EndClass::Cancelled && !self.may_be_cancelled() => {
-                Outcome::new(EndClass::Crash, "the agent cancelled its turn by itself")
-            }
-            outcome => self.turn.failure().unwrap_or(outcome),
-        };
+        let outcome = Outcome::of_turn(reason, &self.text);
+        let outcome = self.turn.failure().unwrap_or(outcome);
         let went_well = matches!(outcome.class, EndClass::Completed | EndClass::Empty);
         self.outcome = Some(outcome);
         events.push(AgentEvent::Result { duration_ms: None, usage: self.usage });
@@ -462,7 +458,11 @@ impl Driver for AcpDriver {
         // An agent that was too slow and then agreed to stop was not cancelled by the user.
         let counts =
             |outcome: &Outcome| !is_ours && !(gave_up && outcome.class == EndClass::Cancelled);
+        let may_be_cancelled = self.may_be_cancelled();
         let outcome = match self.outcome.filter(counts) {
+            Some(cancelled) if cancelled.class == EndClass::Cancelled && !may_be_cancelled => {
+                Outcome::new(EndClass::Crash, "the agent cancelled its turn by itself")
+            }
             Some(outcome) => outcome,
             None => {
                 let (mut class, mut detail) = unfinished(end, stderr_tail);

@@ -417,7 +417,9 @@ fn a_turn_that_is_cancelled_after_a_time_limit_counts_as_that() {
         session.feed(json!({ "id": 3, "result": { "stopReason": "cancelled" } }));
         session.driver.end(&end, "").class
     };
-    assert_eq!(cancelled(true, ProcessEnd::Silent { after_ms: 900_000 }), EndClass::Silence);
+    for asked in [true, false] {
+        assert_eq!(cancelled(asked, ProcessEnd::Silent { after_ms: 900_000 }), EndClass::Silence);
+    }
     assert_eq!(cancelled(true, ProcessEnd::TimedOut { after_ms: 900_000 }), EndClass::Timeout);
     assert_eq!(cancelled(true, ProcessEnd::Stopped), EndClass::Cancelled);
     assert_eq!(cancelled(false, EXITED), EndClass::Crash);
