@@ -107,7 +107,7 @@ fn printing(work: &Work, folder: &Path, options: &[&str]) -> Git<'static> {
     };
     // No program of the repository is started for it.
     let own = ["--find-renames", "--no-ext-diff", "--no-textconv"];
-    let call = own.iter().chain(options).fold(call, |call, option| call.arg(option));
+    let call = own.iter().chain(options).fold(call, Git::arg);
     let call = match work {
         Work::Commits(commits) => commits.iter().fold(call, |call, commit| call.arg(&commit.id)),
         Work::Trees { from, to, .. } => call.arg(from).arg(to),
