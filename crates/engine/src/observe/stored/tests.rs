@@ -231,7 +231,7 @@ fn a_log_that_was_cut_or_is_gone_is_no_error() {
     assert_eq!(all.iter().filter(|line| *line == "session_ended").count(), 2);
 }
 
-/// The agents of a run with several are told apart, and a log without a known agent says nothing.
+/// Each log of a run with several agents is read by its own, and one without a known agent has no events.
 #[test]
 fn each_log_is_read_by_its_agent() {
     let fallback = Fact::IterationStarted {
