@@ -32,7 +32,7 @@ pub(crate) fn cmd_watch(args: &WatchArgs, context: &mut Context<'_>) -> Done {
         Some(run) => one(run, &*ports, context)?,
     };
     match show(&ports, source, context)? {
-        Ended::Detached | Ended::Signal => context.out.conclude(GOES_ON),
+        Ended::Detached => context.out.conclude(GOES_ON),
         Ended::Quit | Ended::Lost => Ok(()),
     }
 }

@@ -54,12 +54,10 @@ const FRAME_MS: u64 = 66;
 /// How the display ended. The runs go on in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The user quit while a run was active.
+    /// The user quit, or a signal said so, while a run was active.
     Detached,
-    /// The user quit, and no run was active.
+    /// The same while no run was active.
     Quit,
-    /// A signal ended the display.
-    Signal,
     /// The terminal is gone.
     Lost,
 }
@@ -174,7 +172,7 @@ where
                 return Ok(None);
             }
             Message::Board(reply) => self.state.replied(reply),
-            Message::Signal => return Ok(Some(Ended::Signal)),
+            Message::Signal => return Ok(Some(self.left())),
             Message::Lost => return Ok(Some(Ended::Lost)),
             Message::Terminal(event) => {
                 if let Some(ended) = self.terminal(event)? {
@@ -184,6 +182,10 @@ where
         }
         self.dirty = true;
         Ok(None)
+    }
+
+    fn left(&self) -> Ended {
+        if self.state.is_running() { Ended::Detached } else { Ended::Quit }
     }
 
     fn terminal(&mut self, event: Event) -> io::Result<Option<Ended>> {
@@ -201,8 +203,7 @@ where
             _ => None,
         };
         match request {
-            Some(Request::Quit) if self.state.is_running() => Ok(Some(Ended::Detached)),
-            Some(Request::Quit) => Ok(Some(Ended::Quit)),
+            Some(Request::Quit) => Ok(Some(self.left())),
             Some(request) => {
                 let _ = self.ask.send(Ask::Do(request));
                 Ok(None)
