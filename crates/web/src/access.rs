@@ -216,7 +216,7 @@ mod tests {
         let own = "http://localhost:4650";
         let json = (CONTENT_TYPE, "application/json; charset=utf-8");
         let may = |more: &[(HeaderName, &str)], role, is_bearer| {
-            let all: Vec<_> = [&[json.clone()], more].concat();
+            let all: Vec<_> = [std::slice::from_ref(&json), more].concat();
             refuses_change(&headers(&all), (role, is_bearer), own).is_none()
         };
         assert!(may(&[(ORIGIN, own)], Role::Full, false));
