@@ -18,8 +18,8 @@ use ralph_testkit::{Ran, send_signal, times, wait_until};
 use crate::RALPH;
 use cases::{CASES, Case, Interruption};
 
-/// Long enough for a loaded machine.
-const SOON: Duration = Duration::from_secs(240);
+/// Long enough for an agent that tries again by itself, on a loaded machine.
+const SOON: Duration = Duration::from_secs(600);
 
 /// The agents in the order of the table's columns.
 const AGENTS: [(&str, AgentName); 8] = [
@@ -88,8 +88,9 @@ fn plays(name: AgentName, case: &Case, class: Class) -> bool {
     let flags = agent.flags();
     let mut call = vec!["build", "1", "--set", "models.strategy=agent"];
     call.extend(flags.iter().map(String::as_str));
-    if case.is_long {
-        call.extend(["--set", "agent.silence=45s"]);
+    let silence = case.silence.map(|seconds| format!("agent.silence={seconds}s"));
+    if let Some(silence) = &silence {
+        call.extend(["--set", silence]);
     }
     let run = agent.start(&call);
     let pid = run.id();
@@ -102,11 +103,16 @@ fn plays(name: AgentName, case: &Case, class: Class) -> bool {
         }
     } else if class.is_limit() {
         // ralph would wait for the limit: the second signal ends the wait of a run that still records something.
-        wait_until("ralph waits", SOON, || journal(&agent).contains("\"wait_started\""));
+        let waits = || {
+            let journal = journal(&agent);
+            ["\"wait_started\"", "\"run_ended\""].iter().any(|fact| journal.contains(fact))
+        };
+        wait_until("ralph waits", SOON, waits);
         send_signal("TERM", pid);
     }
     let ran = Ran::end_of(run);
-    let context = format!("{} {}\n{}", name.program(), case.name, ran.stderr);
+    let context =
+        format!("{} {}\n{}\n{}", name.program(), case.name, ran.stderr, last_lines(&agent));
     assert!(!ran.stderr.contains("panicked"), "{context}");
     let task = agent.json(&["task", "show", "a"]);
     let end = &task["attempts"][0]["end"];
@@ -160,6 +166,16 @@ fn journal(agent: &RealAgent) -> String {
     };
     let journals = logs.filter_map(|entry| Some(entry.ok()?.path().join("events.jsonl")));
     journals.filter_map(|path| std::fs::read_to_string(path).ok()).collect()
+}
+
+/// What the agent printed last, to explain a failure.
+fn last_lines(agent: &RealAgent) -> String {
+    let folders = std::fs::read_dir(agent.repo().join(".ralph/logs")).into_iter().flatten();
+    let raw = folders.filter_map(|entry| Some(entry.ok()?.path().join("iteration-001.ndjson")));
+    let text: String = raw.filter_map(|path| std::fs::read_to_string(path).ok()).collect();
+    let lines: Vec<&str> =
+        text.lines().rev().take(6).map(|line| &line[..line.floor_char_boundary(1_000)]).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
 /// The processes that have the home of this test. Those that have ended and were not waited for have no environment.

@@ -456,10 +456,10 @@ impl Driver for AcpDriver {
         let is_ours = matches!(end, ProcessEnd::NotStarted { .. } | ProcessEnd::Stopped);
         let gave_up = matches!(end, ProcessEnd::Silent { .. } | ProcessEnd::TimedOut { .. });
         // An agent that was too slow and then agreed to stop was not cancelled by the user.
-        let counts =
-            |outcome: &Outcome| !is_ours && !(gave_up && outcome.class == EndClass::Cancelled);
+        let is_void =
+            |outcome: &Outcome| is_ours || gave_up && outcome.class == EndClass::Cancelled;
         let may_be_cancelled = self.may_be_cancelled();
-        let outcome = match self.outcome.filter(counts) {
+        let outcome = match self.outcome.filter(|outcome| !is_void(outcome)) {
             Some(cancelled) if cancelled.class == EndClass::Cancelled && !may_be_cancelled => {
                 Outcome::new(EndClass::Crash, "the agent cancelled its turn by itself")
             }

@@ -117,7 +117,7 @@ impl Turn {
         }
         match update.session_update.as_str() {
             "agent_message_chunk" if self.codex_failed => {
-                self.failure.push_str(&text_of(&update.content))
+                self.failure.push_str(&text_of(&update.content));
             }
             "agent_message_chunk" => self.words(&update, events),
             "agent_thought_chunk" => {
