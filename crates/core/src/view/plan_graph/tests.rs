@@ -66,8 +66,8 @@ fn a_parent_stands_behind_its_children_and_adds_nothing_to_a_chain() {
 #[test]
 fn beyond_the_limit_the_critical_path_comes_first() {
     let mut of: Vec<(Status, Vec<usize>)> = (0..1_000).map(|_| (Status::Pending, vec![])).collect();
-    for at in 901..910 {
-        of[at].1 = vec![at - 1];
+    for (at, task) in of.iter_mut().enumerate().take(910).skip(901) {
+        task.1 = vec![at - 1];
     }
     let plan = tasks(&of);
     let graph = plan_graph(&plan, None, 20);
