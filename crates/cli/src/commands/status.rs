@@ -68,12 +68,15 @@ fn watch(source: &mut AllSource, json: bool, context: &mut Context<'_>) -> Done 
     context.out.finish()?;
     loop {
         let news = read(source, &mut live);
+        let before = shown;
         shown = match news {
-            News::None => shown.at(clock::now()),
+            News::None => before.at(clock::now()),
             _ => page(&live, context)?,
         };
         if json {
-            if news == News::Facts {
+            // The end may change the page without another fact.
+            let is_other = news == News::Over && before.at(shown.now) != shown;
+            if news == News::Facts || is_other {
                 print(&shown, true, context)?;
             }
         } else if is_terminal {

@@ -24,7 +24,7 @@ struct Page {
 
 impl Page {
     fn open(env: &TestEnv, arguments: &[&str]) -> Self {
-        let mut child = env.start(&[&["serve"], arguments].concat());
+        let mut child = env.start(arguments);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let link = lines.next().unwrap().unwrap();
         let mut notes = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -110,7 +110,7 @@ fn a_browser_shows_the_run_and_controls_it() {
         [&say("<question>Which port?</question>"), &works(), &hostile(&env.folder().join("notes"))];
     let run = start(&env, &sessions.map(String::as_str), WAITS);
     wait_for(&env, "reached");
-    let page = Page::open(&env, &[]);
+    let page = Page::open(&env, &["serve"]);
     let screens = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/screens");
     let name = runs(&env).pop().unwrap();
     let journal = std::fs::read_to_string(name.join("events.jsonl")).unwrap();
@@ -146,7 +146,7 @@ fn a_browser_shows_the_run_and_controls_it() {
 #[test]
 fn the_link_is_all_that_the_page_needs() {
     let env = project(&["a"]);
-    let page = Page::open(&env, &[]);
+    let page = Page::open(&env, &["serve"]);
     assert!(page.link.starts_with(&format!("http://127.0.0.1:{}/?token=", page.port())));
     assert_eq!(page.token().len(), 32);
     let (status, body) = page.get("/api/status");
@@ -161,7 +161,7 @@ fn the_link_is_all_that_the_page_needs() {
     assert!(get(page.port(), "/api/session", look).1.contains("\"read_only\":true"));
     assert_eq!(get(page.port(), "/api/session", "wrong").0, 401);
     // A second one has its own port and its own token.
-    let other = Page::open(&env, &["--read-only"]);
+    let other = Page::open(&env, &["serve", "--read-only"]);
     assert_ne!(other.port(), page.port());
     assert!(other.get("/api/session").1.contains("\"read_only\":true"));
     assert_eq!(get(other.port(), "/api/session", page.token()).0, 401);
@@ -170,7 +170,7 @@ fn the_link_is_all_that_the_page_needs() {
 #[test]
 fn ctrl_c_ends_the_server() {
     let env = project(&["a"]);
-    let mut page = Page::open(&env, &[]);
+    let mut page = Page::open(&env, &["serve"]);
     assert_eq!(page.get("/api/session").0, 200);
     send_signal("INT", page.child.id());
     assert_eq!(page.child.wait().unwrap().code(), Some(0));
@@ -200,19 +200,19 @@ fn other_machines_need_a_token_that_you_chose() {
         assert!(refused.contains(why), "{refused}");
     }
     let file = token(&outside, good, 0o600);
-    let page = Page::open(&env, &["--listen", "0.0.0.0", "--token-file", &file]);
+    let page = Page::open(&env, &["serve", "--listen", "0.0.0.0", "--token-file", &file]);
     assert_eq!(page.token(), "YOUR-TOKEN");
     assert_eq!(get(page.port(), "/api/status", good).0, 200);
     drop(page);
     env.set("RALPH_SERVE_TOKEN", "another-token-of-mine");
-    let page = Page::open(&env, &[]);
+    let page = Page::open(&env, &["serve"]);
     assert_eq!(get(page.port(), "/api/status", "another-token-of-mine").0, 200);
 }
 
 #[test]
 fn a_port_in_use_is_an_error_with_another_port() {
     let env = project(&["a"]);
-    let page = Page::open(&env, &[]);
+    let page = Page::open(&env, &["serve"]);
     let port = page.port().to_string();
     let refused = env.ralph(&["serve", "--port", &port]).failure(1);
     assert!(refused.contains(&format!("port {port} of 127.0.0.1 is in use")), "{refused}");
@@ -247,6 +247,10 @@ fn a_run_with_a_page_ends_by_itself_and_goes_on_without_one() {
     env.set("RALPH_SERVE_TOKEN", "short");
     let ran = build(&env, &[&works()], &["--serve"]);
     assert_eq!((ran.code, ran.stderr.matches("no page:").count()), (0, 1), "{}", ran.stderr);
+    for command in ["plan", "loop", "run"] {
+        let ran = env.ralph(&[command, "--serve"]);
+        assert_eq!(ran.stderr.matches("no page:").count(), 1, "{command}: {}", ran.stderr);
+    }
 }
 
 #[test]

@@ -188,6 +188,11 @@ bundle --with-logs | cli/tests/it/status_and_logs.rs::a_bundle_has_no_secret_and
 bundle --force | cli/tests/it/status_and_logs.rs::a_bundle_has_no_secret_and_is_never_overwritten
 logs --json | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
 report --csv | cli/tests/it/looping/budgets.rs::a_report_has_every_attempt_of_all_runs_or_of_one
+build, run, loop, plan --serve | cli/tests/it/web.rs::a_run_with_a_page_ends_by_itself_and_goes_on_without_one
+serve --listen | cli/tests/it/web.rs::other_machines_need_a_token_that_you_chose
+serve --token-file | cli/tests/it/web.rs::other_machines_need_a_token_that_you_chose
+serve --port | cli/tests/it/web.rs::a_port_in_use_is_an_error_with_another_port
+serve --read-only | cli/tests/it/web.rs::the_link_is_all_that_the_page_needs
 report --html | cli/tests/it/looping/budgets.rs::a_report_is_a_page_of_its_own_for_all_runs_for_one_or_for_a_day
 report --day | cli/tests/it/looping/budgets.rs::a_report_is_a_page_of_its_own_for_all_runs_for_one_or_for_a_day
 report --junit | cli/tests/it/looping/budgets.rs::a_report_has_every_attempt_of_all_runs_or_of_one

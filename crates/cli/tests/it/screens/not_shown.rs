@@ -2,6 +2,14 @@
 
 pub(super) const NOT_SHOWN: &[(&str, &str)] = &[
     ("the process of the run could not be started: {error}", "the system is out of processes"),
+    ("port {FIRST_PORT} and those after it are not free: {error}", "takes a hundred ports"),
+    ("the page can no longer be served: {error}", "the socket breaks"),
+    ("the system has no random numbers: {error}", "a system without random numbers"),
+    ("the thread of the page does not start: {error}", "the system is out of threads"),
+    ("{place} is in use", "`web` holds the port"),
+    ("choose another: ralph serve --port {next}", "`web` holds the port"),
+    ("{place} cannot be used: {error}", "the system refuses the port"),
+    ("choose another: ralph serve --port PORT", "the system refuses the port"),
     ("the terminal cannot be used for this display: {error}", "a terminal that refuses"),
     ("{given} is not the id of a run: {error}", "needs a terminal: `tui`"),
     ("1 check failed", "the number depends on the machine: `doctor`"),
