@@ -70,10 +70,10 @@ fn works() -> Vec<Turn> {
     vec![Turn::bash("echo hello > hello.txt"), Turn::text("Done. <task-done>{id}</task-done>")]
 }
 
-/// The same with a last message of a megabyte.
+/// The same with a last message of fifty kilobytes. Gemini CLI interrupts a model that repeats itself, and ends before it
+/// has printed a message of a megabyte.
 fn huge() -> Vec<Turn> {
-    // Gemini CLI interrupts a model that repeats itself.
-    let long: String = (0..150_000).map(|number| format!("{number} ")).collect();
+    let long: String = (0..9_000).map(|number| format!("{number} ")).collect();
     vec![
         Turn::bash("echo hello > hello.txt"),
         Turn::text(format!("{long}\n\n<task-done>{{id}}</task-done>")),
