@@ -1,5 +1,5 @@
 //! All runs of a repository on the whole screen, with a key for everything that the user can do. A reader of
-//! [`Ports`](crate::ports::Ports) and nothing else: it has no logic of its own, and the runs do not notice it.
+//! [`Ports`] and nothing else: it has no logic of its own, and the runs do not notice it.
 //!
 //! | file | owns |
 //! |---|---|
