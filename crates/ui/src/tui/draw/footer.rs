@@ -9,6 +9,7 @@ use crate::style::Meaning;
 use crate::tui::keys;
 use crate::tui::needs::Need;
 use crate::tui::overlay::{Overlay, Purpose};
+use crate::tui::replay::Replay;
 use crate::tui::state::{Focus, State};
 
 /// How many rows the footer has: the keys, and what waits with a title.
@@ -49,10 +50,16 @@ pub(super) fn line(need: &Need, width: usize) -> Row {
 }
 
 /// The keys of a replay.
-const REPLAY: &[(&str, &str)] = &[("Space", "pause"), OF_REPLAY[0], OF_REPLAY[1], OF_REPLAY[2]];
-const REPLAY_PAUSED: &[(&str, &str)] =
-    &[("Space", "go on"), OF_REPLAY[0], OF_REPLAY[1], OF_REPLAY[2]];
-const OF_REPLAY: [(&str, &str); 3] = [("+ -", "speed"), ("← →", "iteration"), ("0-9 g", "place")];
+const REPLAY: [(&str, &str); 3] = [("+ -", "speed"), ("← →", "iteration"), ("0-9 g", "place")];
+
+fn of_replay(replay: &Replay) -> [(&'static str, &'static str); 4] {
+    let space = match (replay.position.paused, replay.position.ended) {
+        (true, _) => "go on",
+        (false, true) => "start over",
+        (false, false) => "pause",
+    };
+    [("Space", space), REPLAY[0], REPLAY[1], REPLAY[2]]
+}
 
 /// The keys that matter now, as many as fit.
 fn hints(state: &State, width: usize) -> Row {
@@ -94,10 +101,10 @@ fn hints(state: &State, width: usize) -> Row {
             ("m", "message"),
         ],
     };
+    let keys_of_replay = replay.map(of_replay).unwrap_or_default();
     let of_run: &[(&str, &str)] = match (running && state.overlay.is_none(), paused) {
         _ if replay.is_some() && state.overlay.is_some() => &[],
-        _ if replay.is_some_and(|replay| replay.position.paused) => REPLAY_PAUSED,
-        _ if replay.is_some() => REPLAY,
+        _ if replay.is_some() => &keys_of_replay,
         (true, false) => &[("p", "pause"), ("c", "cancel")],
         (true, true) => &[("p", "resume"), ("c", "cancel")],
         (false, _) => &[],

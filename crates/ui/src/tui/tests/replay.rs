@@ -151,6 +151,7 @@ fn durations_are_those_of_the_record() {
     test.control.locked().ended = true;
     assert!(test.fake.state.played(test.control.position()));
     test.shows("replay at its end");
+    test.shows("Space start over");
     test.control.locked().at = test.control.timeline().last;
     test.played();
     test.types(" ");
