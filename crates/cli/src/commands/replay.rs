@@ -10,8 +10,10 @@ use ralph_engine::observe::playback::{Pace, Playback};
 use ralph_ui::jsonl::JsonReporter;
 use ralph_ui::logs::show;
 use ralph_ui::plain::PlainReporter;
+use ralph_ui::tui;
 
 use super::logs::{NamedRun, options};
+use super::watch::{need_terminal, unusable};
 use crate::error::{CliError, Done, Result};
 use crate::wiring::Context;
 
@@ -29,6 +31,7 @@ Examples:
   ralph replay 3                        # its third iteration
   ralph replay r-jvcq --speed 50        # another run, 50 times faster: see ralph runs
   ralph replay --from 80%               # also 12 (an iteration), 1h20m (from the beginning), 14:30
+  ralph replay --ui tui                 # on the whole screen; ? lists the keys
   ralph replay --ui json --speed max    # every line, with what agents said between the facts")]
 pub(crate) struct ReplayArgs {
     /// The run, by its id or the first letters of it [default: the newest run of this worktree]
@@ -58,6 +61,8 @@ enum ReplayDisplay {
     Plain,
     /// Lines of JSON on stdout
     Json,
+    /// The whole screen, with keys that pause, jump and change the speed
+    Tui,
 }
 
 fn speed(text: &str) -> Result<Speed, String> {
@@ -74,6 +79,9 @@ fn pause(text: &str) -> Result<u64, String> {
 }
 
 pub(crate) fn cmd_replay(args: &ReplayArgs, context: &mut Context<'_>) -> Done {
+    if args.ui == ReplayDisplay::Tui {
+        need_terminal("ralph replay", context)?;
+    }
     let named = NamedRun::find(args.run.as_deref(), args.iteration, context)?;
     let pace = (args.speed, Some(args.max_pause).filter(|longest| *longest > 0));
     let from = match args.from {
@@ -89,7 +97,25 @@ pub(crate) fn cmd_replay(args: &ReplayArgs, context: &mut Context<'_>) -> Done {
             show(&mut playback, part, &mut reporter);
             Ok(())
         }
+        ReplayDisplay::Tui => play_on_screen(named, from, pace, context),
     }
+}
+
+/// Replays a run on the whole screen, until the user quits.
+fn play_on_screen(
+    named: NamedRun,
+    from: Option<Timestamp>,
+    pace: (Speed, Option<u64>),
+    context: &mut Context<'_>,
+) -> Done {
+    let ports = (context.program.ports)(context)?;
+    // The settings may say whether there are colors.
+    context.config()?;
+    let mut playback = open(named, from, pace);
+    let control = playback.control();
+    tui::replay(&ports, Box::new(playback), control, context.out.style.color)
+        .map(|_| ())
+        .map_err(unusable)
 }
 
 /// Replays a run as lines.

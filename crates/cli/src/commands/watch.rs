@@ -60,8 +60,12 @@ pub(crate) fn show(
     // The settings may say whether there are colors.
     context.config()?;
     let color = context.out.style.color;
-    tui::run(ports, source, color)
-        .map_err(|error| failed!("the terminal cannot be used for this display: {error}"))
+    tui::run(ports, source, color).map_err(unusable)
+}
+
+/// Says why there is no display.
+pub(super) fn unusable(error: io::Error) -> CliError {
+    failed!("the terminal cannot be used for this display: {error}")
 }
 
 fn one(

@@ -161,12 +161,25 @@ impl Timeline {
                 self.iterations.iter().find(|(number, _)| *number == wanted)?.1
             }
             Place::Percent(percent) => {
-                self.first.plus_millis(self.millis() / 100 * u64::from(percent))
+                let millis = self.millis().saturating_mul(u64::from(percent));
+                self.first.plus_millis(millis.div_ceil(100))
             }
             Place::After(millis) => self.first.plus_millis(millis),
             Place::TimeOfDay(seconds) => self.first.next_time_of_day(seconds, zone),
             Place::At(at) => at,
         })
+    }
+
+    /// Where the iteration before the one at this time begins, or the recording.
+    pub fn before(&self, at: Timestamp) -> Timestamp {
+        let begun = self.iterations.iter().filter(|(_, began)| *began <= at);
+        begun.map(|(_, began)| *began).rev().nth(1).unwrap_or(self.first)
+    }
+
+    /// Where the next iteration begins, or the end of the recording.
+    pub fn after(&self, at: Timestamp) -> Timestamp {
+        let next = self.iterations.iter().find(|(_, began)| *began > at);
+        next.map_or(self.last, |(_, began)| *began)
     }
 
     /// How long the recording is.
@@ -222,6 +235,12 @@ impl Pacer {
         self.paused = paused;
     }
 
+    /// How much recorded time has passed since what was shown last.
+    pub fn since_shown(&mut self, now: Duration) -> Duration {
+        self.advance(now);
+        Duration::from_micros(self.passed)
+    }
+
     /// How long it still takes until what was recorded at `next` is shown; `None` while the replay is paused.
     pub fn wait(&mut self, next: Timestamp, now: Duration) -> Option<Duration> {
         self.advance(now);
@@ -271,7 +290,7 @@ impl Pacer {
 /// Where a replay is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Position {
-    /// The recorded time of what was shown last.
+    /// The recorded time that it is now. While the replay jumps, the time to which it jumps.
     pub at: Timestamp,
     pub speed: Speed,
     pub paused: bool,

@@ -57,6 +57,8 @@ struct State {
     pacer: Pacer,
     position: Timestamp,
     seek: Option<Timestamp>,
+    /// Where a jump leads that is not over.
+    target: Option<Timestamp>,
     ended: bool,
 }
 
@@ -77,6 +79,7 @@ impl Playback {
             pacer: Pacer::new(pace.speed, pace.longest_pause),
             position: timeline.first,
             seek: None,
+            target: None,
             ended: false,
         };
         let shared = Shared { timeline, clock, state: Mutex::new(state), changed: Condvar::new() };
@@ -163,6 +166,7 @@ impl EventSource for Playback {
             if let Some(none) = self.look() {
                 let mut state = shared.lock();
                 state.ended = none == Next::Over;
+                state.arrive();
                 if none == Next::Quiet || !self.controlled {
                     return none;
                 }
@@ -181,6 +185,7 @@ impl EventSource for Playback {
             if let Some(to) = self.hurry.take() {
                 state.pacer.jump(to, (shared.clock)());
                 state.position = state.position.max(to);
+                state.arrive();
             }
             let left = state.pacer.wait(at.unwrap_or_default(), (shared.clock)());
             if left == Some(Duration::ZERO) {
@@ -191,6 +196,13 @@ impl EventSource for Playback {
                 return Next::Quiet;
             }
         }
+    }
+}
+
+impl State {
+    /// A jump is over, unless the user has asked for another.
+    fn arrive(&mut self) {
+        self.target = self.target.filter(|_| self.seek.is_some());
     }
 }
 
@@ -224,12 +236,15 @@ impl PlaybackControl for Shared {
     }
 
     fn position(&self) -> Position {
-        let state = self.lock();
+        let mut state = self.lock();
+        let since = state.pacer.since_shown((self.clock)());
+        let since = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        let now = state.position.plus_millis(since).min(self.timeline.last);
         Position {
-            at: state.position,
+            at: state.target.unwrap_or(now),
             speed: state.pacer.speed(),
             paused: state.pacer.is_paused(),
-            ended: state.ended,
+            ended: state.ended && state.seek.is_none(),
         }
     }
 
@@ -242,7 +257,7 @@ impl PlaybackControl for Shared {
     }
 
     fn seek(&self, to: Timestamp) {
-        self.change(|state, _| state.seek = Some(to));
+        self.change(|state, _| (state.seek, state.target) = (Some(to), Some(to)));
     }
 }
 

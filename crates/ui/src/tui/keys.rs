@@ -39,6 +39,34 @@ pub(super) enum Command {
     PageDown,
     Top,
     Bottom,
+    PlayPause,
+    Faster,
+    Slower,
+    /// To the iteration before, and to the next.
+    Earlier,
+    Later,
+    /// To so many tenths of the recording.
+    Tenth(u8),
+    GoTo,
+}
+
+impl Command {
+    /// Whether it is about the run itself: a replay has no answer to it.
+    pub(super) const fn controls(self) -> bool {
+        matches!(
+            self,
+            Self::Pause
+                | Self::Cancel
+                | Self::Skip
+                | Self::Retry
+                | Self::Reopen
+                | Self::Answer
+                | Self::Approve
+                | Self::Reject
+                | Self::Tell
+                | Self::Needs
+        )
+    }
 }
 
 /// A row of the table: its keys, as they are shown, and what they do.
@@ -126,8 +154,64 @@ pub(super) const GROUPS: [(&str, &[Binding]); 4] = [
     ),
 ];
 
-/// What a key asks for where no text is typed.
-pub(super) fn command(key: &KeyEvent) -> Option<Command> {
+/// The keys of a replay; where others have the same key, these win.
+const REPLAY: (&str, &[Binding]) = (
+    "The replay",
+    &[
+        row(
+            &[Char(' '), Char('p')],
+            "Space p",
+            "Pause, or go on; at its end, start over",
+            C::PlayPause,
+        ),
+        row(&[Char('+'), Char('=')], "+", "Faster", C::Faster),
+        row(&[Char('-')], "-", "Slower", C::Slower),
+        row(&[Left], "←", "To the iteration before", C::Earlier),
+        row(&[Right], "→", "To the next iteration", C::Later),
+        row(&DIGITS, "0-9", "To so many tenths of the recording", C::Tenth(0)),
+        row(&[Char('g')], "g", "To an iteration, a percentage or a time", C::GoTo),
+        row(&[Char('q')], "q", "Quit", C::Quit),
+    ],
+);
+
+const DIGITS: [KeyCode; 10] = [
+    Char('0'),
+    Char('1'),
+    Char('2'),
+    Char('3'),
+    Char('4'),
+    Char('5'),
+    Char('6'),
+    Char('7'),
+    Char('8'),
+    Char('9'),
+];
+
+/// A group of the help: its name, and for each command its keys and what it does.
+pub(super) type Group = (&'static str, Vec<(String, &'static str)>);
+
+/// The keys as the help shows them. A replay has its own, and those of the others that it leaves.
+pub(super) fn help(replays: bool) -> Vec<Group> {
+    let own: &[Binding] = if replays { REPLAY.1 } else { &[] };
+    let is_left = |key: &KeyCode| own.iter().all(|row| !row.keys.contains(key));
+    let shown = |row: &Binding| {
+        let left = row.keys.iter().zip(row.shown.split(' ')).filter(|(key, _)| is_left(key));
+        left.map(|(_, name)| name).collect::<Vec<_>>().join(" ")
+    };
+    let rows_of = |rows: &[Binding]| {
+        let rows = rows.iter().filter(|row| !replays || !row.command.controls());
+        let rows = rows.map(|row| (shown(row), row.what));
+        rows.filter(|(keys, _)| !keys.is_empty()).collect::<Vec<_>>()
+    };
+    let first = replays.then(|| {
+        (REPLAY.0, REPLAY.1.iter().map(|row| (row.shown.to_owned(), row.what)).collect::<Vec<_>>())
+    });
+    let rest = GROUPS.iter().map(|(name, rows)| (*name, rows_of(rows)));
+    first.into_iter().chain(rest).filter(|(_, rows)| !rows.is_empty()).collect()
+}
+
+/// What a key asks for where no text is typed; `replays` has the keys of a replay, too.
+pub(super) fn command(key: &KeyEvent, replays: bool) -> Option<Command> {
     if key.modifiers.contains(KeyModifiers::CONTROL) {
         return match key.code {
             Char('c') => Some(C::Interrupt),
@@ -136,8 +220,21 @@ pub(super) fn command(key: &KeyEvent) -> Option<Command> {
             _ => None,
         };
     }
-    let mut all = GROUPS.iter().flat_map(|(_, rows)| rows.iter());
-    all.find(|binding| binding.keys.contains(&key.code)).map(|binding| binding.command)
+    let replay = std::iter::once(&REPLAY).filter(|_| replays);
+    let mut all = replay.chain(&GROUPS).flat_map(|(_, rows)| rows.iter());
+    let found = all.find(|binding| binding.keys.contains(&key.code))?.command;
+    match (found, key.code) {
+        (C::Tenth(_), Char(digit)) => {
+            digit.to_digit(10).and_then(|tenth| u8::try_from(tenth).ok()).map(C::Tenth)
+        }
+        _ => Some(found),
+    }
+}
+
+/// Whether the key with this name is about the run itself.
+pub(super) fn controls(shown: &str) -> bool {
+    let mut rows = GROUPS.iter().flat_map(|(_, rows)| rows.iter());
+    rows.any(|row| row.shown == shown && row.command.controls())
 }
 
 /// What a key changes in a line of text.
@@ -163,11 +260,32 @@ mod tests {
 
     #[test]
     fn no_key_has_two_meanings() {
-        let mut seen = Vec::new();
-        for key in GROUPS.iter().flat_map(|(_, rows)| rows.iter()).flat_map(|row| row.keys) {
-            assert!(!seen.contains(&key), "{key:?}");
-            seen.push(key);
+        for groups in [&GROUPS[..], &[REPLAY]] {
+            let mut seen = Vec::new();
+            for key in groups.iter().flat_map(|(_, rows)| rows.iter()).flat_map(|row| row.keys) {
+                assert!(!seen.contains(&key), "{key:?}");
+                seen.push(key);
+            }
         }
+    }
+
+    #[test]
+    fn a_replay_has_keys_of_its_own() {
+        let pressed =
+            |letter, replays| command(&KeyEvent::new(Char(letter), KeyModifiers::NONE), replays);
+        assert_eq!(pressed(' ', true), Some(C::PlayPause));
+        assert_eq!(pressed(' ', false), Some(C::PageDown));
+        assert_eq!((pressed('7', true), pressed('7', false)), (Some(C::Tenth(7)), None));
+        assert_eq!((pressed('j', true), pressed('c', true)), (Some(C::Down), Some(C::Cancel)));
+        let keys = help(true).into_iter().flat_map(|(_, rows)| rows);
+        let keys: Vec<String> = keys.map(|(keys, _)| keys).collect();
+        for shown in ["Space p", "0-9", "h", "PgDn", "Home", "Tab", "d"] {
+            assert!(keys.iter().any(|key| key == shown), "{shown}: {keys:?}");
+        }
+        for hidden in ["c", "s", "n", "m"] {
+            assert!(keys.iter().all(|key| key != hidden), "{hidden}");
+        }
+        assert_eq!(help(false).len(), GROUPS.len());
     }
 
     #[test]
@@ -175,10 +293,10 @@ mod tests {
         for binding in GROUPS.iter().flat_map(|(_, rows)| rows.iter()) {
             for key in binding.keys {
                 let event = KeyEvent::new(*key, KeyModifiers::NONE);
-                assert_eq!(command(&event), Some(binding.command), "{}", binding.shown);
+                assert_eq!(command(&event, false), Some(binding.command), "{}", binding.shown);
             }
         }
         let interrupt = KeyEvent::new(Char('c'), KeyModifiers::CONTROL);
-        assert_eq!(command(&interrupt), Some(Command::Interrupt));
+        assert_eq!(command(&interrupt, false), Some(Command::Interrupt));
     }
 }

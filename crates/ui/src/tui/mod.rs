@@ -12,6 +12,7 @@
 //! | `needs` | what waits for the user |
 //! | `overlay` | what is open over the screen |
 //! | `input` | a line that the user types |
+//! | `replay` | where a replay is, and what the user does with it |
 //! | `draw` | the state as a picture; pure |
 //! | `screen` | writes what differs from what the terminal shows |
 //! | `terminal` | takes the terminal and gives it back |
@@ -25,6 +26,7 @@ mod overlay;
 mod overlay_keys;
 mod panes;
 mod plan;
+mod replay;
 mod screen;
 mod state;
 mod terminal;
@@ -38,10 +40,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use ralph_core::view::playback::PlaybackControl;
 use ralph_core::view::stream::EventSource;
 use ratatui::backend::Backend;
 use ratatui::crossterm::event::{Event, KeyEventKind};
 
+use self::replay::Replay;
 use self::screen::Screen;
 use self::state::{Request, State};
 use self::terminal::Taken;
@@ -50,6 +54,9 @@ use crate::ports::Ports;
 
 /// The least time between two pictures, in milliseconds: output of agents is not drawn more often.
 const FRAME_MS: u64 = 66;
+
+/// How often a replay is asked where it is, in milliseconds.
+const REPLAY_MS: u64 = 250;
 
 /// How the display ended. The runs go on in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +75,25 @@ pub fn run(
     source: Box<dyn EventSource + Send>,
     color: bool,
 ) -> io::Result<Ended> {
+    open(ports, source, None, color)
+}
+
+/// Shows the stream of a replay, with its control, until the user quits.
+pub fn replay(
+    ports: &Arc<dyn Ports>,
+    source: Box<dyn EventSource + Send>,
+    control: Arc<dyn PlaybackControl>,
+    color: bool,
+) -> io::Result<Ended> {
+    open(ports, source, Some(control), color)
+}
+
+fn open(
+    ports: &Arc<dyn Ports>,
+    source: Box<dyn EventSource + Send>,
+    control: Option<Arc<dyn PlaybackControl>>,
+    color: bool,
+) -> io::Result<Ended> {
     let (to, messages) = channel();
     let (ask, asked) = channel();
     let inbox = Arc::new(Inbox::default());
@@ -77,9 +103,10 @@ pub fn run(
     workers::terminal(to.clone());
     workers::board(Arc::clone(ports), asked, to.clone());
     workers::stream(source, Arc::clone(&inbox), to);
-    let state = State::new(ports.root(), ports.zone(), ports.now(), color);
+    let mut state = State::new(ports.root(), ports.zone(), ports.now(), color);
+    state.replay = control.as_deref().map(Replay::of);
     let mut display =
-        Display { state, screen, inbox, ask, behind: false, dirty: true, drawn_at: None };
+        Display { state, screen, inbox, ask, control, behind: false, dirty: true, drawn_at: None };
     let ended = display.until_end(&messages, &**ports);
     drop(taken);
     match ended {
@@ -94,6 +121,8 @@ struct Display<B> {
     screen: Screen<B>,
     inbox: Arc<Inbox>,
     ask: Sender<Ask>,
+    /// The replay that is shown.
+    control: Option<Arc<dyn PlaybackControl>>,
     /// There is more in the inbox than the picture shows.
     behind: bool,
     /// The picture is not the one of the state.
@@ -132,6 +161,7 @@ where
             return Duration::from_millis(FRAME_MS.saturating_sub(passed));
         }
         match self.state.is_running() {
+            _ if self.control.is_some() => Duration::from_millis(REPLAY_MS),
             true => Duration::from_millis(1_000 - now.rem_euclid(1_000).unsigned_abs()),
             false => Duration::from_secs(3_600),
         }
@@ -156,7 +186,10 @@ where
             }
             self.dirty = true;
         }
-        self.dirty |= self.state.tick(now);
+        self.dirty |= match &self.control {
+            Some(control) => self.state.played(control.position()),
+            None => self.state.tick(now),
+        };
         if std::mem::take(&mut self.dirty) {
             let state = &self.state;
             self.state.places = self.screen.draw(|buffer| draw::draw(state, buffer))?;
@@ -204,6 +237,14 @@ where
         };
         match request {
             Some(Request::Quit) => Ok(Some(self.left())),
+            Some(Request::Play(play)) => {
+                if let Some(control) = &self.control {
+                    play.ask(&**control);
+                    // The next key counts from there.
+                    self.state.played(control.position());
+                }
+                Ok(None)
+            }
             Some(request) => {
                 let _ = self.ask.send(Ask::Do(request));
                 Ok(None)

@@ -53,10 +53,20 @@ pub(super) struct Typing {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Purpose {
-    Answer { question: QuestionId, task: TaskId, text: String },
-    Reject { task: TaskId },
-    Tell { task: TaskId },
+    Answer {
+        question: QuestionId,
+        task: TaskId,
+        text: String,
+    },
+    Reject {
+        task: TaskId,
+    },
+    Tell {
+        task: TaskId,
+    },
     Search,
+    /// A place of the replay.
+    Place,
 }
 
 impl Purpose {
@@ -66,10 +76,11 @@ impl Purpose {
             Self::Reject { .. } => "Reject: what is wrong with the work?",
             Self::Tell { .. } => "Message to the session",
             Self::Search => "Search",
+            Self::Place => "Go to",
         }
     }
 
-    /// What the user does with the line; `None` where it only searches.
+    /// What the user does with the line; `None` where it only changes what the screen shows.
     pub(super) fn action(&self, text: &str) -> Option<UserAction> {
         let text = text.trim().to_owned();
         Some(match self {
@@ -78,7 +89,7 @@ impl Purpose {
             }
             Self::Reject { task } => UserAction::Reject { task: task.clone(), why: text },
             Self::Tell { task } => UserAction::Tell { task: task.clone(), text },
-            Self::Search => return None,
+            Self::Search | Self::Place => return None,
         })
     }
 }

@@ -147,6 +147,9 @@ impl State {
                 let text = typing.input.text();
                 let Some(action) = typing.purpose.action(text) else {
                     self.overlay = None;
+                    if typing.purpose == Purpose::Place {
+                        return self.go_to(text.trim());
+                    }
                     self.find_back(text);
                     return None;
                 };
@@ -162,6 +165,16 @@ impl State {
                     self.search_as_typed();
                 }
             }
+        }
+        None
+    }
+
+    /// Jumps to a place of the replay.
+    fn go_to(&mut self, text: &str) -> Option<Request> {
+        let replay = self.replay.as_ref().filter(|_| !text.is_empty())?;
+        match replay.go_to(text, &self.zone) {
+            Ok(play) => return Some(Request::Play(play)),
+            Err(why) => self.refuse(why),
         }
         None
     }

@@ -85,6 +85,11 @@ impl Panes {
         self.focused = all.get(next as usize).copied();
     }
 
+    /// The run begins once more: its panes show their ends.
+    pub(super) fn follow(&mut self, run: RunNumber) {
+        self.anchors.retain(|pane, _| pane.run() != run);
+    }
+
     pub(super) fn anchor(&self, pane: PaneId) -> Option<Anchor> {
         self.anchors.get(&pane).copied()
     }

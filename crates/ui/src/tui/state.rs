@@ -6,6 +6,7 @@ use ralph_core::run::Fact;
 use ralph_core::task::Task;
 use ralph_core::time::{Timestamp, Zone};
 use ralph_core::view::live::LiveView;
+use ralph_core::view::playback::Position;
 use ralph_core::view::stream::{Observation, Observed};
 use ratatui::layout::Rect;
 use serde_json::Value;
@@ -15,6 +16,7 @@ use super::needs::{Need, needs};
 use super::overlay::{Details, Overlay};
 use super::panes::{self, PaneId, Panes};
 use super::plan::Plan;
+use super::replay::{Play, Replay};
 use crate::ports::{Answer, Refused, UserAction};
 use crate::status::StatusPage;
 use crate::style::Meaning;
@@ -35,6 +37,7 @@ pub(super) enum Request {
     /// Everything about a task.
     Task(TaskId),
     Diff(TaskId),
+    Play(Play),
 }
 
 /// What the board answers.
@@ -65,6 +68,8 @@ pub(super) struct Places {
 
 pub(super) struct State {
     pub(super) live: LiveView,
+    /// The stream is a replay.
+    pub(super) replay: Option<Replay>,
     /// The stream has ended.
     pub(super) over: bool,
     pub(super) plan: Plan,
@@ -91,6 +96,7 @@ impl State {
     pub(super) fn new(root: String, zone: Zone, now: Timestamp, color: bool) -> Self {
         Self {
             live: LiveView::default(),
+            replay: None,
             over: false,
             plan: Plan::default(),
             has_plan: false,
@@ -112,6 +118,9 @@ impl State {
     /// Takes in what happened; whether the status page has to be read again.
     pub(super) fn seen(&mut self, seen: &Observation) -> bool {
         self.live.apply(seen);
+        if matches!(seen.what, Observed::Joined { .. }) {
+            self.panes.follow(seen.of);
+        }
         let Observed::Fact { event } = &seen.what else {
             return matches!(seen.what, Observed::Left);
         };
@@ -143,6 +152,8 @@ impl State {
                     self.plan.go_to(&task);
                 }
             }
+            // It shows what waits now, which is not what is replayed.
+            Reply::Status(_) if self.replay.is_some() => {}
             Reply::Status(page) => self.status = Some(page),
             Reply::Task(task, page) => {
                 if let Some(details) = self.details.as_mut().filter(|open| open.task == task) {
@@ -199,6 +210,17 @@ impl State {
         let is_new = now.as_millis().div_euclid(1000) != self.now.as_millis().div_euclid(1000);
         self.now = now;
         is_new && self.is_running()
+    }
+
+    /// Takes the place of the replay, whose time is the one that is shown; whether the screen shows something else now.
+    pub(super) fn played(&mut self, position: Position) -> bool {
+        let second = self.now.as_millis().div_euclid(1000);
+        let Some(replay) = &mut self.replay else { return false };
+        self.now = position.at;
+        let before = Position { at: position.at, ..replay.position };
+        let is_new = second != position.at.as_millis().div_euclid(1000) || before != position;
+        replay.position = position;
+        is_new
     }
 }
 

@@ -12,6 +12,7 @@ use super::needs::Need;
 use super::overlay::{Details, Overlay, Purpose, Typing};
 use super::panes::PaneId;
 use super::plan::STATES;
+use super::replay::CONTROLS_NOTHING;
 use super::state::{Focus, Request, State};
 use crate::ports::UserAction;
 use crate::style::Meaning;
@@ -21,9 +22,15 @@ const WHEEL: isize = 3;
 
 impl State {
     pub(super) fn key(&mut self, key: &KeyEvent) -> Option<Request> {
-        let command = keys::command(key);
+        let plays = self.replay.is_some() && self.overlay.is_none();
+        let command = keys::command(key, plays);
         if command == Some(Command::Interrupt) {
             return self.interrupt();
+        }
+        let is_typing = matches!(self.overlay, Some(Overlay::Type(_)));
+        if self.replay.is_some() && !is_typing && command.is_some_and(Command::controls) {
+            self.refuse(CONTROLS_NOTHING);
+            return None;
         }
         match &mut self.overlay {
             Some(Overlay::Type(_)) => self.type_key(key),
@@ -41,7 +48,8 @@ impl State {
 
     /// Ctrl-C asks how to cancel a run that goes on; pressed again, and where none does, it quits.
     fn interrupt(&mut self) -> Option<Request> {
-        if !self.is_running() || matches!(self.overlay, Some(Overlay::Cancel { .. })) {
+        let is_running = self.is_running() && self.replay.is_none();
+        if !is_running || matches!(self.overlay, Some(Overlay::Cancel { .. })) {
             return Some(Request::Quit);
         }
         self.open(Overlay::Cancel { selected: 1 });
@@ -101,6 +109,18 @@ impl State {
             | Command::Tell
             | Command::Open
             | Command::Diff => return self.task_command(command),
+            Command::GoTo => {
+                let input = Input::default();
+                self.open(Overlay::Type(Typing { purpose: Purpose::Place, input }));
+            }
+            Command::PlayPause
+            | Command::Faster
+            | Command::Slower
+            | Command::Earlier
+            | Command::Later
+            | Command::Tenth(_) => {
+                return self.replay.as_ref()?.play(command).map(Request::Play);
+            }
         }
         None
     }
@@ -226,7 +246,10 @@ impl State {
                     if row < self.plan.rows().len() {
                         self.plan.select(row);
                     }
-                } else if self.places.needs.contains(at) && !self.needs().is_empty() {
+                } else if self.places.needs.contains(at)
+                    && !self.needs().is_empty()
+                    && self.replay.is_none()
+                {
                     self.open(Overlay::Needs { selected: 0 });
                 }
             }

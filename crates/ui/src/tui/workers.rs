@@ -178,6 +178,8 @@ impl BoardReader {
     fn perform(&mut self, board: &mut dyn Board, request: Request) -> bool {
         let reply = match request {
             Request::Quit => return false,
+            // The display asks the replay itself.
+            Request::Play(_) => return true,
             Request::Perform(action) => {
                 self.page = true;
                 self.rest_until = None;

@@ -16,7 +16,7 @@ use crate::looping::{project, say, session, sh, write};
 use extract::{Block, Typed, blocks, spans};
 
 /// What is not run here. Its arguments are checked all the same.
-const NOT_RUN: [(&str, &str); 16] = [
+const NOT_RUN: [(&str, &str); 17] = [
     ("cargo ", "builds ralph itself"),
     ("./check", "is what runs these tests"),
     ("tools/", "is run by ./check --full"),
@@ -26,6 +26,7 @@ const NOT_RUN: [(&str, &str); 16] = [
     ("ralph status --watch", "follows a run that goes on: `looking`"),
     ("ralph watch", "needs a terminal: `tui`"),
     ("ralph build --ui tui", "needs a terminal: `tui`"),
+    ("ralph replay --ui tui", "needs a terminal: `tui`"),
     ("ralph attach", "needs a session that goes on: `looping::telling`"),
     ("ralph takeover", "needs a session of an agent for terminals: `looping::telling`"),
     ("ralph pause", "needs a run that goes on: `looping::people`"),

@@ -171,3 +171,29 @@ fn without_a_terminal_there_is_a_sentence() {
         assert!(ran.stderr.contains("needs a terminal"), "{}", ran.stderr);
     }
 }
+
+#[test]
+fn a_run_is_replayed_on_the_whole_screen() {
+    let env = project(&["a", "b"]);
+    cassette(&env, &[&works(), &works()]);
+    assert_eq!(env.ralph(&BUILD[..5]).code, 0);
+    let call = ["replay", "--ui", "tui", "--speed", "1000"];
+    let Some(terminal) = Terminal::start(&env, &call, 80, 24) else { return };
+    terminal.shows("replay at its end · 1000×");
+    terminal.shows("2/2 done");
+    terminal.shows("Next: ");
+    terminal.types("0-----------0 ");
+    terminal.shows("replay paused · 0.25×");
+    terminal.presses(&["0"]);
+    terminal.shows(" 0%");
+    terminal.presses(&["Right", "Right"]);
+    terminal.shows("iteration 2 of 2");
+    terminal.shows("1/2 done");
+    terminal.presses(&["c"]);
+    terminal.shows("a replay controls nothing");
+    terminal.presses(&["Left"]);
+    terminal.shows("iteration 1 of 2");
+    terminal.presses(&["q"]);
+    terminal.shows("ENDED 0");
+    assert!(!terminal.shown().contains('│'), "the screen is the shell's again");
+}

@@ -97,6 +97,8 @@ fn places_are_found_on_the_timeline() {
     let midnight = timeline.find(Place::TimeOfDay(0), &vienna).unwrap();
     assert_eq!(midnight.to_string(), "2026-11-15T23:00:00Z");
     assert_eq!(timeline.percent(timeline.first), 0);
+    let short = Timeline { last: timeline.first.plus_millis(33), ..timeline.clone() };
+    assert_eq!(short.find(Place::Percent(50), &vienna).map(|at| short.percent(at)), Some(51));
     assert_eq!(timeline.percent(midnight), 24);
     assert_eq!(timeline.percent(timeline.last.plus_seconds(9)), 100);
     assert_eq!(Timeline::default().percent(at(5)), 100);
@@ -147,4 +149,16 @@ fn small_delays_do_not_add_up_and_long_ones_are_not_made_up_for() {
     assert_eq!(pacer.wait(at(2_000), ms(1_040)), Some(ms(960)));
     pacer.shown(at(2_000), ms(60_000));
     assert_eq!(pacer.wait(at(3_000), ms(60_000)), Some(ms(750)));
+}
+
+#[test]
+fn a_step_leads_to_the_iteration_before_and_to_the_next() {
+    let iterations = vec![(1, at(10)), (2, at(20)), (3, at(30))];
+    let timeline = Timeline { first: at(0), last: at(50), iterations };
+    let steps =
+        |time| (timeline.before(at(time)).as_millis(), timeline.after(at(time)).as_millis());
+    assert_eq!(steps(5), (0, 10));
+    assert_eq!(steps(10), (0, 20));
+    assert_eq!(steps(25), (10, 30));
+    assert_eq!(steps(40), (20, 50));
 }

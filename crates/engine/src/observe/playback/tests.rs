@@ -126,6 +126,7 @@ fn a_display_pauses_changes_the_speed_and_jumps() {
 
     // Back: the run joins once more, and everything before the place comes again.
     control.seek(Timestamp::from_millis(100));
+    assert!(!control.position().ended);
     assert_eq!(test.due(), (vec![-1, 0, 100], false));
     assert!(!control.position().ended);
     test.pass(100);
@@ -168,4 +169,30 @@ fn a_reader_waits_as_long_as_it_says() {
         shown.extend(time_of(&seen.what));
     }
     assert_eq!(shown.len(), 2);
+}
+
+#[test]
+fn recorded_time_passes_between_facts_and_jumps_are_shown_at_once() {
+    let mut test = Test::new(&[0, 1_000, 2_000], "10", None);
+    let control = test.playback.control();
+    let at = || control.position().at.as_millis();
+    assert_eq!(test.due(), (vec![-1, 0], false));
+    test.pass(50);
+    assert_eq!(at(), 500);
+    control.pause(true);
+    test.pass(10_000);
+    assert_eq!(at(), 500);
+    control.seek(Timestamp::from_millis(1_500));
+    assert_eq!(at(), 1_500, "before the stream obeys");
+    assert_eq!(test.due(), (vec![1_000], false));
+    assert_eq!(at(), 1_500);
+    control.seek(Timestamp::from_millis(100));
+    assert_eq!(at(), 100);
+    assert_eq!(test.due(), (vec![-1, 0], false));
+    assert_eq!(at(), 100);
+    control.pause(false);
+    test.pass(10_000);
+    assert_eq!(test.due(), (vec![1_000, 2_000], false));
+    test.pass(10_000);
+    assert_eq!((at(), control.position().ended), (2_000, true));
 }

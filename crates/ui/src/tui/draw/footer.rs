@@ -6,8 +6,10 @@ use ratatui::layout::Rect;
 use super::rule;
 use super::text::Row;
 use crate::style::Meaning;
+use crate::tui::keys;
 use crate::tui::needs::Need;
-use crate::tui::overlay::Overlay;
+use crate::tui::overlay::{Overlay, Purpose};
+use crate::tui::replay::Replay;
 use crate::tui::state::{Focus, State};
 
 /// How many rows the footer has: the keys, and what waits with a title.
@@ -24,7 +26,10 @@ pub(super) fn draw(state: &State, needs: &[Need], buffer: &mut Buffer, area: Rec
     let width = usize::from(area.width);
     if !needs.is_empty() {
         let title = Row::of(Meaning::Warning, format!("Needs you: {}", needs.len()));
-        let title = title.add(Meaning::Faint, " (n)");
+        let title = match state.replay {
+            None => title.add(Meaning::Faint, " (n)"),
+            Some(_) => title,
+        };
         rule(buffer, Rect { height: 1, ..area }, &title, state.palette);
         for (need, y) in needs.iter().zip(area.y + 1..last) {
             line(need, width).draw(buffer, (0, y), area.width, state.palette);
@@ -44,11 +49,27 @@ pub(super) fn line(need: &Need, width: usize) -> Row {
     head.fit(None, &need.text().replace('\n', " "), width, 0)
 }
 
+/// The keys of a replay.
+const REPLAY: [(&str, &str); 3] = [("+ -", "speed"), ("← →", "iteration"), ("0-9 g", "place")];
+
+fn of_replay(replay: &Replay) -> [(&'static str, &'static str); 4] {
+    let space = match (replay.position.paused, replay.position.ended) {
+        (true, _) => "go on",
+        (false, true) => "start over",
+        (false, false) => "pause",
+    };
+    [("Space", space), REPLAY[0], REPLAY[1], REPLAY[2]]
+}
+
 /// The keys that matter now, as many as fit.
 fn hints(state: &State, width: usize) -> Row {
+    let replay = state.replay.as_ref();
     let running = state.is_running();
     let paused = state.live.totals(state.now).paused;
     let keys: &[(&str, &str)] = match (&state.overlay, state.focus) {
+        (Some(Overlay::Type(typing)), _) if typing.purpose == Purpose::Place => {
+            &[("Enter", "go"), ("Esc", "cancel")]
+        }
         (Some(Overlay::Type(_)), _) => &[("Enter", "send"), ("Esc", "cancel")],
         (Some(Overlay::Task { .. }), _) => &[
             ("d", "work or page"),
@@ -80,7 +101,10 @@ fn hints(state: &State, width: usize) -> Row {
             ("m", "message"),
         ],
     };
+    let keys_of_replay = replay.map(of_replay).unwrap_or_default();
     let of_run: &[(&str, &str)] = match (running && state.overlay.is_none(), paused) {
+        _ if replay.is_some() && state.overlay.is_some() => &[],
+        _ if replay.is_some() => &keys_of_replay,
         (true, false) => &[("p", "pause"), ("c", "cancel")],
         (true, true) => &[("p", "resume"), ("c", "cancel")],
         (false, _) => &[],
@@ -88,6 +112,9 @@ fn hints(state: &State, width: usize) -> Row {
     let (first, rest) = keys.split_at(keys.len().min(2));
     let mut row = Row::new();
     for (key, what) in first.iter().chain(of_run).chain(rest) {
+        if replay.is_some() && keys::controls(key) {
+            continue;
+        }
         let next = row.clone().add(Meaning::Name, key).add(Meaning::Faint, format!(" {what}  "));
         if next.width() > width {
             break;

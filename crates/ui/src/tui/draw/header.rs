@@ -1,6 +1,9 @@
-//! The first two lines: which repository and run, what state it is in, how far it is, what it cost and will cost.
+//! The first two lines: which repository and run, what state it is in, how far it is, what it cost and will cost. In a
+//! replay, a third one says where it is.
 
+use ralph_core::time::Zone;
 use ralph_core::view::live::LiveRun;
+use ralph_core::view::playback::Position;
 use ralph_core::view::totals::Totals;
 use ralph_core::view::words;
 use ratatui::buffer::Buffer;
@@ -8,10 +11,16 @@ use ratatui::layout::Rect;
 
 use super::text::Row;
 use crate::style::Meaning;
+use crate::tui::replay::Replay;
 use crate::tui::state::State;
 use crate::units::{duration, money};
 
 const BETWEEN: &str = " · ";
+
+/// How many rows the header has.
+pub(super) const fn height(state: &State) -> u16 {
+    if state.replay.is_some() { 3 } else { 2 }
+}
 
 pub(super) fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
     let totals = state.live.totals(state.now);
@@ -32,6 +41,30 @@ pub(super) fn draw(state: &State, buffer: &mut Buffer, area: Rect) {
     let x = area.width.saturating_sub(right.width() as u16);
     right.draw(buffer, (x, area.y), area.width - x, state.palette);
     figures(state, &totals, width).draw(buffer, (0, area.y + 1), area.width, state.palette);
+    if let Some(replay) = &state.replay {
+        place(replay, &state.zone, width).draw(buffer, (0, area.y + 2), area.width, state.palette);
+    }
+}
+
+/// Where a replay is, and how fast.
+fn place(replay: &Replay, zone: &Zone, width: usize) -> Row {
+    let Position { at, speed, paused, ended } = replay.position;
+    let (meaning, word) = match (paused, ended) {
+        (true, _) => (Meaning::Warning, "paused"),
+        (false, true) => (Meaning::Good, "at its end"),
+        (false, false) => (Meaning::Active, "playing"),
+    };
+    let percent = replay.timeline.percent(at);
+    let row = Row::of(Meaning::Heading, "replay").plain(" ").add(meaning, word);
+    let row = separated(row).plain(speed.to_string());
+    let row = bar(row.plain(" "), u64::from(percent), 100, (width / 8).clamp(8, 24), meaning);
+    let row = separated(row.plain(format!(" {percent}%"))).plain(at.clock(zone));
+    match replay.iteration() {
+        Some((number, last)) => {
+            row.fit(None, &format!("{BETWEEN}iteration {number} of {last}"), width, 0)
+        }
+        None => row,
+    }
 }
 
 /// The last folder of a path.

@@ -2,7 +2,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `header` | the first two lines: which run, how far, what it cost |
+//! | `header` | the first lines: which run, how far, what it cost, the place of a replay |
 //! | `plan` | the tasks, and what the selected one waits for |
 //! | `panes` | what the sessions do, side by side or one of them |
 //! | `transcript` | what an agent said and did, as rows |
@@ -38,10 +38,11 @@ pub(super) fn draw(state: &State, buffer: &mut Buffer) -> (Option<Position>, Pla
         too_small(buffer, state.palette);
         return (None, places);
     }
-    header::draw(state, buffer, Rect { height: 2, ..area });
+    let header = header::height(state);
+    header::draw(state, buffer, Rect { height: header, ..area });
     let needs = state.needs();
     let footer = footer::height(&needs, area.height);
-    let body = Rect { y: 2, height: area.height - 2 - footer, ..area };
+    let body = Rect { y: header, height: area.height - header - footer, ..area };
     let left = (area.width * 34 / 100).clamp(28, 60);
     let plan = Rect { width: left, ..body };
     let panes = Rect { x: left + 1, width: area.width - left - 1, ..body };

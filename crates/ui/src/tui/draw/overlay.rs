@@ -8,7 +8,7 @@ use super::text::Row;
 use super::{footer, rows, select, task};
 use crate::line::wrap;
 use crate::style::Meaning;
-use crate::tui::keys::GROUPS;
+use crate::tui::keys;
 use crate::tui::needs::Need;
 use crate::tui::overlay::{CANCELS, Overlay, Purpose, Typing};
 use crate::tui::plan::STATES;
@@ -96,7 +96,7 @@ fn content(state: &State, overlay: &Overlay, needs: &[Need], width: usize) -> Co
     };
     let page = |title: String, rows: Vec<Row>, hint| Content { title, rows, selected: None, hint };
     match overlay {
-        Overlay::Help => page("Keys".to_owned(), help(width), "Esc closes"),
+        Overlay::Help => page("Keys".to_owned(), help(state.replay.is_some(), width), "Esc closes"),
         Overlay::Task { task: id, diff } => {
             let what = if *diff { "work" } else { "task" };
             let rows = task::rows(state.details.as_ref(), *diff, width);
@@ -156,6 +156,13 @@ fn typed(typing: &Typing, width: usize) -> Content {
             wrapped(&format!("The session of {task} gets this, or the next one."), width),
             "Enter sends · Esc closes",
         ),
+        Purpose::Place => (
+            wrapped(
+                "An iteration (12), a percentage (80%), a length of time (1h20m) or a time (14:30)",
+                width,
+            ),
+            "Enter goes there · Esc closes",
+        ),
         Purpose::Search => (vec![], "Enter keeps the list · Esc shows all"),
     };
     rows.push(Row::new());
@@ -169,19 +176,23 @@ fn wrapped(text: &str, width: usize) -> Vec<Row> {
     wrap(text, Some(width)).iter().map(|line| Row::new().plain(line)).collect()
 }
 
-fn help(width: usize) -> Vec<Row> {
+fn help(replays: bool, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    for (name, bindings) in GROUPS {
+    for (name, bindings) in keys::help(replays) {
         if !rows.is_empty() {
             rows.push(Row::new());
         }
         rows.push(Row::of(Meaning::Heading, name));
-        for binding in bindings {
-            let key = Row::of(Meaning::Name, format!("  {:<12}", binding.shown));
-            rows.push(key.fit(None, binding.what, width, 0));
+        for (shown, what) in bindings {
+            let key = Row::of(Meaning::Name, format!("  {shown:<12}"));
+            rows.push(key.fit(None, what, width, 0));
         }
     }
     let last = Row::of(Meaning::Name, format!("  {:<12}", "Ctrl-C"));
-    rows.push(last.fit(None, "Asks how to cancel the run; again: quit the display", width, 0));
+    let what = match replays {
+        true => "Quit",
+        false => "Asks how to cancel the run; again: quit the display",
+    };
+    rows.push(last.fit(None, what, width, 0));
     rows
 }

@@ -3,4 +3,5 @@
 mod behavior;
 mod fake;
 mod gallery;
+mod replay;
 mod speed;
