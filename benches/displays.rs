@@ -67,6 +67,8 @@ const PICTURES: usize = 15;
 
 /// Processor time of this thread; all time where the system does not say.
 fn used(began: Instant) -> Duration {
+    // Linux brings the figure up to date when a thread gives up its turn.
+    thread::yield_now();
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanos = text.split_whitespace().next().and_then(|nanos| nanos.parse().ok());
     nanos.map_or_else(|| began.elapsed(), Duration::from_nanos)
@@ -161,9 +163,8 @@ fn terminal(folder: &Path, quick: bool, verdicts: &mut Verdicts) {
     );
     println!("| what | time | of a processor | target |\n|---|---|---|---|");
     let mut row = |what: &str, times: Vec<Duration>, most: Option<f64>| {
-        // The clock of a thread has large steps: the sum is exact.
-        let share = times.iter().sum::<Duration>().as_secs_f64() / times.len() as f64 * 100.0;
         let times = figures(times);
+        let share = times.median.as_secs_f64() * 100.0;
         let target = most.map(|most| format!("{most} % {}", verdicts.judge(what, share, most)));
         println!("| {what} | {} | {share:.2} % | {} |", times.text(), target.unwrap_or_default());
     };
