@@ -17,7 +17,11 @@
 //! | `screen` | writes what differs from what the terminal shows |
 //! | `terminal` | takes the terminal and gives it back |
 //! | `workers` | the threads that read the stream, the board and the terminal |
+//! | `bench` | the display without a terminal, for measuring |
 
+#[cfg(any(test, feature = "bench"))]
+#[doc(hidden)]
+pub mod bench;
 mod draw;
 mod input;
 mod keys;
