@@ -93,7 +93,7 @@ impl SandboxConfig {
         let secrets = self.secrets();
         secrets.iter().for_each(|path| mount_plan.hide(path));
         if mounts {
-            self.home.show(&mut mount_plan);
+            self.home.show(&self.listed(), &mut mount_plan);
         }
         // A socket path reaches its listener, whatever network a sandbox has.
         for path in secrets::sockets() {
@@ -146,6 +146,11 @@ impl SandboxConfig {
         all
     }
 
+    /// What the user lists.
+    fn listed(&self) -> Vec<&Path> {
+        self.readable.iter().chain(&self.writable).map(PathBuf::as_path).collect()
+    }
+
     /// What programs need from places that are empty in a sandbox. `emptied` are homes of which only what is
     /// listed is shown.
     fn show_system(&self, emptied: &[PathBuf], mount_plan: &mut MountPlan) {
@@ -167,11 +172,13 @@ impl SandboxConfig {
                 mount_plan.show(Bind::readable(folder));
             }
         }
+        let listed = self.listed();
         for program in &self.programs {
             for file in names_of(program) {
                 // A mount behind a link would put a folder in the place of the link.
-                let is_missing =
-                    |folder: &&Path| mount_plan.is_hidden(folder) && !self.home.links_to(folder);
+                let is_missing = |folder: &&Path| {
+                    mount_plan.is_hidden(folder) && !self.home.links_to(folder, &listed)
+                };
                 let Some(folder) = file.parent().filter(is_missing) else { continue };
                 // Files next to a program belong to it, but not in a shared folder, nor in a home.
                 let shared = EMPTY.iter().any(|shared| folder == Path::new(shared));

@@ -121,9 +121,17 @@ impl Home {
         self.top.iter().for_each(|top| top.show(mount_plan));
     }
 
-    /// Whether one of the links that it shows is on the way to a path.
-    pub(super) fn links_to(&self, path: &Path) -> bool {
-        self.links.iter().any(|(link, _)| path.starts_with(link))
+    /// Whether one of the links that it shows is on the way to a path. `mounted` are paths that are mounted later: no link
+    /// is shown where one of them lies behind it.
+    pub(super) fn links_to(&self, path: &Path, mounted: &[&Path]) -> bool {
+        self.links_beside(mounted).any(|(link, _)| path.starts_with(link))
+    }
+
+    fn links_beside<'a>(
+        &'a self,
+        mounted: &'a [&Path],
+    ) -> impl Iterator<Item = &'a (PathBuf, PathBuf)> {
+        self.links.iter().filter(|(link, _)| !mounted.iter().any(|path| path.starts_with(link)))
     }
 
     /// Empties the homes, wherever they can be reached.
@@ -138,15 +146,15 @@ impl Home {
         Some(if mounts { bind } else { Bind::readable(bind.from) })
     }
 
-    /// Adds the listed places to mounts in which the homes are empty.
-    pub(super) fn show(&self, mount_plan: &mut MountPlan) {
+    /// Adds the listed places to mounts in which the homes are empty. `mounted` as above.
+    pub(super) fn show(&self, mounted: &[&Path], mount_plan: &mut MountPlan) {
         for bind in self.binds.iter().filter(|bind| bind.from.exists()) {
             mount_plan.show(bind.clone());
         }
         for path in &self.covered {
             mount_plan.hide(path);
         }
-        for (link, leads) in &self.links {
+        for (link, leads) in self.links_beside(mounted) {
             if mount_plan.is_hidden(link) {
                 mount_plan.mounts.push(Mount::Link(link.clone(), leads.clone()));
             }

@@ -84,7 +84,8 @@ fn an_agent_that_is_reached_through_a_linked_folder_starts_in_the_sandbox() {
         std::os::unix::fs::symlink(executable.parent().unwrap(), &current).unwrap();
         std::fs::remove_file(&own).unwrap();
         std::os::unix::fs::symlink(current.join("claude"), &own).unwrap();
-        let ran = env.build(&["--sandbox", "full"]);
+        let readable = format!("sandbox.readable=[{:?}]", current.display().to_string());
+        let ran = env.build(&["--sandbox", "full", "--set", &readable]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
     }
 }
