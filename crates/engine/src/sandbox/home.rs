@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(made.emptied(), std::slice::from_ref(&home));
         let mut mount_plan = MountPlan::default();
         mount_plan.scratch(&home);
-        made.show(&mut mount_plan);
+        made.show(&[], &mut mount_plan);
         for name in ["tools/bin/x", "agents/one/agent"] {
             assert!(!mount_plan.is_hidden(&home.join(name)), "{name}");
         }
