@@ -54,7 +54,7 @@ fn check(stream: &[Observation]) -> Result<(), TestCaseError> {
         let is_there = |line: &&str| {
             line.contains(activity) && task.as_ref().is_none_or(|task| line.contains(task))
         };
-        prop_assert!(lines.iter().any(|line| is_there(line)), "{task:?} {activity}\n{text}");
+        prop_assert!(lines.iter().any(is_there), "{task:?} {activity}\n{text}");
     }
     let needs = shown.needs.len() + run.merges.len();
     if needs > 0 {
