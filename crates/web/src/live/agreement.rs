@@ -106,6 +106,8 @@ proptest! {
         let stream = spoken(&play(policy, tasks, &rolls, cancel_at)?.events);
         let (mut live, mut picture) = (LiveView::default(), Picture::default());
         let mut always = Viewer::default();
+        // Of a long run, as many moments as of a short one.
+        let every = every * (1 + stream.len() / 500);
         picture.begin();
         for (seen, at) in stream.iter().zip(1..) {
             live.apply(seen);
