@@ -50,6 +50,7 @@ pub fn show(source: &mut dyn EventSource, part: Part, display: &mut impl PartRep
                 now = now.max(at);
                 display.agent_at(slot, &event, at);
             }
+            Observed::Missed { slot } if shown.admits_slot(slot) => display.missed(slot),
             Observed::Agent { .. }
             | Observed::Joined { .. }
             | Observed::Missed { .. }
@@ -156,6 +157,32 @@ mod tests {
                 assert_eq!(text.contains(&line), expected, "{slot}: {line}\n{text}");
             }
         }
+    }
+
+    #[test]
+    fn output_that_is_missing_is_marked_once_for_each_gap() {
+        struct Given(std::vec::IntoIter<Observed>);
+        impl EventSource for Given {
+            fn next(&mut self, _wait: Duration) -> Next {
+                self.0.next().map_or(Next::Over, |what| Next::Seen(Observation { of: 0, what }))
+            }
+        }
+        let missed = || Observed::Missed { slot: 0 };
+        let text = |text: &str| Observed::Agent {
+            slot: 0,
+            at: Timestamp::default(),
+            event: AgentEvent::Text { text: text.to_owned() },
+        };
+        let stream = vec![text("One"), missed(), missed(), text("two."), missed()];
+        let mut out = Vec::new();
+        let mut reporter = PlainReporter::new(&mut out, Options::PLAIN);
+        show(&mut Given(stream.into_iter()), Part::Whole, &mut reporter);
+        drop(reporter);
+        let gap = "… some output is missing here";
+        let shown = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> =
+            shown.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines, ["One", gap, "two.", gap]);
     }
 
     #[test]

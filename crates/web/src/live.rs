@@ -2,6 +2,8 @@
 //! 100 ms. A viewer takes from that what it has not seen, whenever it has read the last part: a slow one gets larger parts
 //! and holds up nobody.
 
+#[cfg(test)]
+mod agreement;
 mod picture;
 mod viewer;
 

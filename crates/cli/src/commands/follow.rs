@@ -55,6 +55,7 @@ pub(super) fn follow(
                 }
             }
             Observed::Agent { slot, event, .. } if !json => screens.agent(seen.of, slot, &event),
+            Observed::Missed { slot } if !json => screens.missed(seen.of, slot),
             Observed::Joined { name } if !json => screens.join(seen.of, &name),
             Observed::Left if !json => screens.leave(seen.of)?,
             _ => {}
@@ -138,6 +139,13 @@ impl Screens {
         let screen = self.shown(run).filter(|screen| screen.filter.admits_slot(slot));
         if let Some(screen) = screen {
             screen.reporter.agent(slot, event);
+        }
+    }
+
+    fn missed(&mut self, run: RunNumber, slot: SlotId) {
+        let screen = self.shown(run).filter(|screen| screen.filter.admits_slot(slot));
+        if let Some(screen) = screen {
+            screen.reporter.missed(slot);
         }
     }
 

@@ -97,13 +97,17 @@ pub struct RunView {
     /// The time of the newest fact.
     pub last_at: Timestamp,
     pub counts: Counts,
+    #[serde(serialize_with = "super::slot_view::with_words")]
     pub slots: Vec<SlotView>,
     /// Iterations that succeeded.
     pub successful: u32,
     /// Iterations that counted and failed.
     pub failed: u32,
-    /// What all sessions used.
+    /// What all sessions that ended used.
     pub usage: Usage,
+    /// The same with the sessions under way, as far as a display sees the events of agents.
+    #[serde(rename = "usage_so_far")]
+    pub so_far: Usage,
     /// Sessions that used tokens and reported no price: the cost is a lower bound.
     pub unpriced: u32,
     /// Tasks that this run finished: done, or failed for good.
@@ -337,6 +341,7 @@ impl RunView {
         if let Some(slot) = event.fact.slot().and_then(|slot| self.slots.get_mut(slot as usize)) {
             slot.apply(&event.fact, event.at);
         }
+        self.so_far = self.usage_so_far();
     }
 
     /// Applies an event of the agent in a slot: its tool, its model and what it used. The journal has none of these.
@@ -344,6 +349,7 @@ impl RunView {
         if let Some(slot) = self.slots.get_mut(slot as usize) {
             slot.on_agent_event(event, now);
         }
+        self.so_far = self.usage_so_far();
     }
 
     /// What all sessions used, those that still run too.

@@ -1,7 +1,8 @@
 //! One slot of a run as users see it.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
+use super::words;
 use crate::agent::{AgentEvent, Usage};
 use crate::ids::TaskId;
 use crate::run::{Fact, Landing, SlotId, SlotStep, TaskBrief, Wait};
@@ -87,6 +88,17 @@ pub struct SlotView {
     pub until: Option<Timestamp>,
 }
 
+/// Slots as JSON, with the words of what they do: a display that reads JSON has none of its own.
+pub(super) fn with_words<S: Serializer>(slots: &[SlotView], to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct WithWords<'a> {
+        #[serde(flatten)]
+        slot: &'a SlotView,
+        activity: String,
+    }
+    to.collect_seq(slots.iter().map(|slot| WithWords { slot, activity: slot.shown() }))
+}
+
 impl SlotView {
     /// Takes in an event of its agent.
     pub(super) fn on_agent_event(&mut self, event: &AgentEvent, now: Timestamp) {
@@ -119,6 +131,14 @@ impl SlotView {
             (_, Some(gate)) => format!("gate {gate}"),
             _ if self.doing == Doing::Verifying => "verifier".to_owned(),
             _ => self.doing.as_str().to_owned(),
+        }
+    }
+
+    /// What it does or waits for.
+    pub fn shown(&self) -> String {
+        match &self.waiting {
+            Some(waiting) => format!("waiting: {}", words::wait(&waiting.wait)),
+            None => self.activity(),
         }
     }
 

@@ -100,8 +100,8 @@ function spent(page, active) {
   if (!view) return h('p', { class: 'dim' }, 'Nothing spent yet.');
   const all = active.length ? active.map(run => run.view) : [view];
   const sum = pick => all.reduce((total, one) => total + (pick(one) ?? 0), 0);
-  const priced = all.some(one => one.usage.cost_micro_usd !== null);
-  const [cost, input, output] = [sum(one => one.usage.cost_micro_usd), sum(one => one.usage.input_tokens), sum(one => one.usage.output_tokens)];
+  const priced = all.some(one => one.usage_so_far.cost_micro_usd !== null);
+  const [cost, input, output] = [sum(one => one.usage_so_far.cost_micro_usd), sum(one => one.usage_so_far.input_tokens), sum(one => one.usage_so_far.output_tokens)];
   const { budget } = view;
   const took = now() - ms(view.started_at);
   const unpriced = all.some(one => one.unpriced);
@@ -173,7 +173,7 @@ export function overview(root) {
     if (!page) return;
     const { counts } = page;
     draw('plan', counts, () => progress(counts));
-    draw('cost', [page.forecast, page.run?.usage, active.map(run => run.view.usage), active.map(run => run.view.budget), active.length && Math.floor(now() / 10_000)], () => spent(page, active));
+    draw('cost', [page.forecast, page.run?.usage_so_far, active.map(run => run.view.usage_so_far), active.map(run => run.view.budget), active.length && Math.floor(now() / 10_000)], () => spent(page, active));
     show(panels.lanes, (page.lanes?.length ?? 0) > 0);
     if (page.lanes?.length) draw('lanes', page.lanes, () => lanes(page));
     const reasons = new Map([page.run, ...active.map(run => run.view)].flatMap(run => run?.failed_tasks ?? []).map(task => [task.id, task.reason]));

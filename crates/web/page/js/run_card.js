@@ -3,7 +3,7 @@ import { canAct, cancelRun, perform } from './actions.js';
 import { button, h, keyed, put, setClass, setText, show } from './dom.js';
 import { count, money, ms, now, short, ticking, tokens, when } from './format.js';
 import { Stream } from './stream.js';
-import { activity, cancelWords, chip, sign, steps } from './words.js';
+import { cancelWords, chip, sign, steps } from './words.js';
 
 /** Fields that tick: elements that show the time since a moment. */
 export function since(el, at) {
@@ -31,7 +31,7 @@ export const isActive = run => !run.view.outcome && !run.left && run.view.run !=
 
 /** The usage of a run in words. */
 export function costWords(view) {
-  const { usage, unpriced } = view;
+  const { usage_so_far: usage, unpriced } = view;
   const cost = usage.cost_micro_usd === null ? null : `${money(usage.cost_micro_usd)}${unpriced ? '+' : ''}`;
   const used = `${tokens(usage.input_tokens)} in, ${tokens(usage.output_tokens)} out`;
   return cost ? `${cost} · ${used}` : used;
@@ -165,7 +165,7 @@ class SlotPane {
     else this.title.removeAttribute('href');
     setText(this.sub, [task?.id, task?.attempt > 1 && `attempt ${task.attempt}`, slot.model].filter(Boolean).join(' · '));
     const busy = active && (slot.doing !== 'idle' || slot.waiting);
-    setText(this.doing, active || slot.doing === 'idle' ? activity(slot) : `${activity(slot)} at the end`);
+    setText(this.doing, active || slot.doing === 'idle' ? slot.activity : `${slot.activity} at the end`);
     since(this.time, busy ? ms(slot.tool && slot.doing === 'working' ? slot.tool.since : slot.since) : null);
     this.until.dataset.until = busy && slot.waiting?.until ? ms(slot.waiting.until) : '';
     if (!this.until.dataset.until) setText(this.until, '');

@@ -65,42 +65,6 @@ export function ending(end) {
   return [verifier ? 'the verifier rejected it' : words, state];
 }
 
-const PORTS = {
-  store: 'the task database failed', git: 'git failed', prompt: 'the prompt could not be built',
-  disk: 'the disk is nearly full', gate: 'a gate cannot run here',
-};
-
-/** What a slot waits for. */
-export function waitWords(wait) {
-  switch (wait.why) {
-    case 'limit': {
-      const limit = ENDS[String(wait.class).replace('_', '-')]?.[0] ?? wait.class;
-      if (wait.agent) return `every agent is at a limit; ${wait.agent} is the first to continue (${limit})`;
-      return wait.streak > 1 && !wait.told ? `${limit} (${wait.streak} times in a row)` : limit;
-    }
-    case 'others':
-      if (wait.tasks === 0) return 'other agents have claimed every task that is left';
-      return wait.tasks === 1 ? 'another agent has claimed the last open task' : `other agents have claimed the ${wait.tasks} open tasks`;
-    case 'port': return `${PORTS[wait.port] ?? wait.port}; ralph tries again`;
-    case 'paused': return 'paused by you';
-    case 'disk_low': return 'the disk is nearly full';
-    default: return 'waiting';
-  }
-}
-
-const DOING = {
-  idle: 'idle', looking: 'looking for work', starting: 'starting', working: 'working', reading: 'reading the changes',
-  judging: 'running gates', verifying: 'verifying', queued: 'waiting to land', integrating: 'landing', settling: 'recording the result',
-};
-
-/** What a slot does now. */
-export function activity(slot) {
-  if (slot.waiting) return `waiting: ${waitWords(slot.waiting)}`;
-  if (slot.tool && slot.doing === 'working') return slot.tool.name;
-  if (slot.gate) return `gate ${slot.gate}`;
-  return DOING[slot.doing] ?? slot.doing;
-}
-
 const STEPS = { starting: 0, working: 0, reading: 0, judging: 1, verifying: 2, queued: 3, integrating: 3, settling: 3 };
 
 /** The steps of an iteration, and the one that a slot is at (-1: none). */

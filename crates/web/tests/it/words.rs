@@ -1,6 +1,6 @@
 //! The page has words of its own for what JSON names: they are those of every other display.
 
-use ralph_core::run::{CLASSES, Port};
+use ralph_core::run::{CLASSES, Cancel, Port};
 use ralph_core::task::Counts;
 use ralph_core::view::{Doing, words};
 
@@ -18,16 +18,21 @@ fn the_page_says_how_an_attempt_ended_as_every_display() {
 }
 
 #[test]
-fn the_page_says_what_a_slot_does_as_every_display() {
-    for doing in Doing::ALL {
-        let name = serde_json::to_value(doing).unwrap();
-        let pair = format!("{}: '{}'", name.as_str().unwrap(), doing.as_str());
-        assert!(script().contains(&pair), "{pair}");
+fn the_page_says_how_soon_a_run_stops_as_every_display() {
+    for cancel in [Cancel::AfterTask, Cancel::AfterSession, Cancel::Now, Cancel::Kill] {
+        for sessions in [1, 2] {
+            let words = format!("'{}'", words::cancel(cancel, sessions));
+            assert!(script().contains(&words), "{words}");
+        }
     }
-    for port in [Port::Store, Port::Git, Port::Prompt, Port::Disk, Port::Gate] {
-        let name = serde_json::to_value(port).unwrap();
-        let pair = format!("{}: '{}'", name.as_str().unwrap(), words::port(port));
-        assert!(script().contains(&pair), "{pair}");
+}
+
+#[test]
+fn the_page_has_no_words_of_its_own_for_what_a_slot_does() {
+    let doing = Doing::ALL.iter().map(|doing| doing.as_str());
+    let ports = [Port::Store, Port::Git, Port::Prompt, Port::Disk, Port::Gate].map(words::port);
+    for words in doing.filter(|words| words.contains(' ')).chain(ports) {
+        assert!(!script().contains(words), "{words}");
     }
 }
 

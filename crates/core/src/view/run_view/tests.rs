@@ -314,3 +314,26 @@ fn the_forecast_uses_the_finished_tasks_of_the_run() {
     run.session(0, Usage { input_tokens: 9, ..Usage::default() });
     assert_eq!(run.view.forecast().unwrap().micro_usd, None, "a price is missing");
 }
+
+#[test]
+fn json_has_the_words_of_what_a_slot_does() {
+    let mut run = Run::new(2);
+    let wait = Wait::Others { tasks: 2 };
+    run.fact(Fact::WaitStarted { slot: 0, wait, until: None });
+    run.fact(Fact::Surveying { slot: 1 });
+    let json = serde_json::to_value(&run.view).unwrap();
+    assert_eq!(json["slots"][0]["activity"], "waiting: other agents have claimed the 2 open tasks");
+    assert_eq!(json["slots"][1]["activity"], "looking for work");
+}
+
+#[test]
+fn json_has_the_cost_of_sessions_under_way() {
+    let mut run = Run::new(1);
+    let usage = Usage { cost_micro_usd: Some(200_000), ..Usage::default() };
+    run.session(0, usage);
+    let message = AgentEvent::Message { model: "opus".to_owned(), usage };
+    run.view.on_agent_event(0, &message, Timestamp::default());
+    let json = serde_json::to_value(&run.view).unwrap();
+    assert_eq!(json["usage"]["cost_micro_usd"], 200_000);
+    assert_eq!(json["usage_so_far"]["cost_micro_usd"], 400_000);
+}
