@@ -8,6 +8,7 @@ use ralph_core::redact::Secrets;
 use ralph_engine::host;
 
 use crate::arguments::{GlobalArgs, answer_of, misread};
+use crate::board;
 use crate::commands;
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -45,8 +46,11 @@ commands! {
         Prompt(commands::prompt::PromptArgs) => commands::prompt::cmd_prompt,
         Status(commands::status::StatusArgs) => commands::status::cmd_status,
         Logs(commands::logs::LogsArgs) => commands::logs::cmd_logs,
+        Replay(commands::replay::ReplayArgs) => commands::replay::cmd_replay,
         Runs(commands::runs::RunsArgs) => commands::runs::cmd_runs,
         Report(commands::report::ReportArgs) => commands::report::cmd_report,
+        Serve(commands::serve::ServeArgs) => commands::serve::cmd_serve,
+        Bundle(commands::bundle::BundleArgs) => commands::bundle::cmd_bundle,
         Diff(commands::diff::DiffArgs) => commands::diff::cmd_diff,
         Undo(commands::undo::UndoArgs) => commands::undo::cmd_undo,
         Task(Box<commands::task::TaskArgs>) => commands::task::cmd_task,
@@ -61,6 +65,7 @@ commands! {
         Reject(commands::approve::RejectArgs) => commands::approve::cmd_reject,
         Tell(commands::tell::TellArgs) => commands::tell::cmd_tell,
         Attach(commands::attach::AttachArgs) => commands::attach::cmd_attach,
+        Watch(commands::watch::WatchArgs) => commands::watch::cmd_watch,
         Takeover(commands::takeover::TakeoverArgs) => commands::takeover::cmd_takeover,
         /// Pause: finish the current session, start nothing new
         #[command(after_help = "Example: ralph pause")]
@@ -93,8 +98,12 @@ commands! {
 }
 
 /// This program, for commands that need all of it.
-pub(crate) const PROGRAM: Program =
-    Program { command_line: App::command, run, session_handler: session_requests::handler };
+pub(crate) const PROGRAM: Program = Program {
+    command_line: App::command,
+    run,
+    session_handler: session_requests::handler,
+    ports: board::ports,
+};
 
 pub(crate) fn run(environment: &Environment) -> Exit {
     let parsed = App::command().try_get_matches_from(&environment.arguments);

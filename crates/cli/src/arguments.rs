@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::output::{Color, error_json};
 
 /// Global options.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
     /// Work as if started in DIR

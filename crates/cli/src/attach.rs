@@ -1,67 +1,117 @@
-//! Follows a run from another process: reads its events as they happen, until it ends.
+//! The stream of the active runs, from another process than theirs.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
-use ralph_engine::socket::client::{self, ClientError};
+use ralph_core::ids::RunId;
+use ralph_core::view::stream::EventSource;
+use ralph_engine::observe::{AllSource, Place, SocketSource, StoredSource};
+use ralph_engine::project::Project;
+use ralph_engine::run_files::{WorktreeLock, state_file};
+use ralph_engine::socket::client::ClientError;
+use ralph_engine::worktrees::Worktrees;
 
-use crate::error::{CliError, Result, quoted};
-use crate::status_query::{self, RunFiles};
+use crate::config::key;
+use crate::error::{CliError, Result};
+use crate::history::KeptRun;
+use crate::status_query;
 use crate::wiring::Context;
 
-/// How often, and how long each time, to wait for a run that has just started.
-const TRIES: u32 = 40;
-const MOMENT: Duration = Duration::from_millis(50);
-
-/// The lines of the journal of the active run, from the first on. The channel closes when the run ends. `None` if no
-/// run is active here.
-pub(crate) fn follow(context: &mut Context<'_>) -> Result<Option<Receiver<String>>> {
+/// The runs that a command in this worktree shows, if one of them is active: in the main worktree its own and those of all
+/// branches, elsewhere the one of the worktree.
+pub(crate) fn follow(context: &mut Context<'_>) -> Result<Option<AllSource>> {
     context.refuse_in_session()?;
-    match socket(context)? {
-        Some(socket) => lines_of(&socket),
-        None => Ok(None),
+    let project = context.project()?;
+    project.check_ours()?;
+    let is_main = project.worktree == project.root;
+    let is_active = holder(&project.worktree).is_some()
+        || (is_main && status_query::first_lane(context)?.is_some());
+    let places = worktrees(is_main, context)?;
+    let logs = logs(context)?;
+    Ok(is_active.then(|| AllSource::new(Box::new(places), &logs)))
+}
+
+/// The runs of the whole repository.
+pub(crate) fn everything(context: &mut Context<'_>) -> Result<AllSource> {
+    context.project()?.check_ours()?;
+    let places = worktrees(true, context)?;
+    Ok(AllSource::new(Box::new(places), &logs(context)?))
+}
+
+/// One run: as it happens while it is active, else from its journal.
+pub(crate) fn one(
+    kept: &KeptRun,
+    context: &mut Context<'_>,
+) -> Result<Box<dyn EventSource + Send>> {
+    let journal = kept.logs.journal();
+    if let Some(socket) = socket_of(&kept.run, context)?
+        && let Some(source) = run_at(&socket, Some(&journal))?
+    {
+        return Ok(Box::new(source));
+    }
+    let stored = StoredSource::facts(&journal);
+    Ok(Box::new(stored.map_err(|error| CliError::file(&journal, "read", error))?))
+}
+
+/// Where a run listens, if it is active.
+fn socket_of(run: &RunId, context: &mut Context<'_>) -> Result<Option<PathBuf>> {
+    let socket = |place: Place| {
+        holder(&place.worktree)?;
+        let state = state_file::read(&place.worktree.join(".ralph").join("state.toml")).ok()??;
+        state.control_socket.filter(|_| state.run == *run)
+    };
+    Ok(worktrees(true, context)?().into_iter().find_map(socket))
+}
+
+/// The run with this control socket; `None` if it has ended a moment ago.
+pub(crate) fn run_at(socket: &Path, journal: Option<&Path>) -> Result<Option<SocketSource>> {
+    match SocketSource::open(socket, journal) {
+        Ok(source) => Ok(Some(source)),
+        Err(ClientError::NobodyThere(_)) => Ok(None),
+        Err(error) => Err(failed!("the run cannot be followed: {error}")),
     }
 }
 
-/// The same of the run with this control socket.
-pub(crate) fn lines_of(socket: &Path) -> Result<Option<Receiver<String>>> {
-    let lines = match client::feed(socket, 1) {
-        Ok(lines) => lines,
-        // It ended a moment ago.
-        Err(ClientError::NobodyThere(_)) => return Ok(None),
-        Err(error) => {
-            return Err(failed!("the run cannot be followed: {error}"));
-        }
-    };
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        for line in lines.map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                return;
+/// Lists the worktree of the command, and with `all` the main one and those of branches, as they are at each call.
+fn worktrees(
+    all: bool,
+    context: &mut Context<'_>,
+) -> Result<impl FnMut() -> Vec<Place> + Send + 'static> {
+    let project = context.project()?;
+    let folder = context.worktree_folder(&project)?;
+    if all {
+        // An error is one of the command; later ones are not.
+        context.places(&project)?;
+    }
+    Ok(move || {
+        let mut places = own_worktrees(&project, all);
+        let branches = if all { Worktrees::new(&project, &folder).places() } else { Ok(vec![]) };
+        for (branch, worktree) in branches.unwrap_or_default() {
+            let name = branch.to_string();
+            match places.iter_mut().find(|known| known.worktree == worktree) {
+                Some(known) => known.name = name,
+                None => places.push(Place { worktree, name }),
             }
         }
-    });
-    Ok(Some(receiver))
+        places
+    })
 }
 
-fn socket(context: &mut Context<'_>) -> Result<Option<PathBuf>> {
-    for _ in 0..TRIES {
-        let run_files = RunFiles::read(context)?;
-        if run_files.holder.is_none() {
-            return Ok(None);
-        }
-        if let Some(socket) = run_files.socket() {
-            return Ok(Some(socket));
-        }
-        if let Some(folder) = status_query::first_lane(context)? {
-            return Err(CliError::failed("several branches are active, each with its own run")
-                .hint(format!("follow one: ralph -C {} logs -f", quoted(&folder)))
-                .hint("see all of them: ralph status"));
-        }
-        std::thread::park_timeout(MOMENT);
+fn own_worktrees(project: &Project, all: bool) -> Vec<Place> {
+    let mut own = vec![project.worktree.clone()];
+    if all && project.root != project.worktree {
+        own.insert(0, project.root.clone());
     }
-    Err(CliError::failed("the run has not opened its socket yet").hint("try again in a moment"))
+    own.into_iter().map(|worktree| Place { worktree, name: String::new() }).collect()
+}
+
+fn logs(context: &mut Context<'_>) -> Result<PathBuf> {
+    let project = context.project()?;
+    Ok(project.resolve(context.config()?.get(key::LOGS_DIR)))
+}
+
+/// The process of the active run of a worktree.
+fn holder(worktree: &Path) -> Option<String> {
+    WorktreeLock::holder(&worktree.join(".ralph"))
 }
 
 pub(crate) fn report_no_run(context: &mut Context<'_>) {

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::environment::Environment;
 use crate::error::{CliError, Done};
+use crate::patience::Patience;
 
 /// When to use colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -223,6 +224,21 @@ impl Output {
             (false, true) => self.message("note", &text.to_string()),
             (false, false) => self.streams.say(&text),
         }
+    }
+
+    /// From now until the value is dropped ralph does this: it says so if that takes long.
+    pub(crate) fn patience(&self, what: &str) -> Option<Patience> {
+        if self.quiet || !matches!(self.streams, Streams::Own(_)) {
+            return None;
+        }
+        let what = format!("{what} …");
+        let line = match self.json {
+            true => text(&Message { v: RunEvent::VERSION, kind: "note", message: &what }),
+            false => what,
+        };
+        Some(Patience::start(move || {
+            let _ = writeln!(io::stderr(), "{line}");
+        }))
     }
 
     /// Ends a command with such a message.

@@ -11,6 +11,7 @@ use ralph_core::records::LogKind;
 use ralph_core::run::{Cancel, NeedsMerge, RunEvent, StopReason};
 use ralph_core::task::{Status, StatusFilter, Task};
 use ralph_core::view::forecast::{Forecast, Spent, forecast};
+use ralph_core::view::live::LiveRun;
 use ralph_core::view::report::Total;
 use ralph_core::view::{CommitView, QuestionView, RunView, words};
 use ralph_engine::clock;
@@ -105,10 +106,20 @@ fn logs_of<'a>(run: &RunId, all: &'a [RunLogs]) -> Option<&'a RunLogs> {
     all.iter().rev().take(JOURNALS).find(is_it)
 }
 
-/// The page that `ralph status` shows. `run` is the state from the journal, if there is one.
+/// What `ralph status` shows now.
+pub(crate) fn now(context: &mut Context<'_>) -> Result<StatusPage> {
+    let run_files = RunFiles::read(context)?;
+    let journal = run_files.journal()?;
+    let run = (!journal.is_empty()).then(|| RunView::of(&journal));
+    page(&run_files, run, &[], context)
+}
+
+/// The page that `ralph status` shows. `run` is the state from the journal, if there is one; `live` are the runs that are
+/// followed, which need not be read.
 pub(crate) fn page(
     run_files: &RunFiles,
     run: Option<RunView>,
+    live: &[LiveRun],
     context: &mut Context<'_>,
 ) -> Result<StatusPage> {
     let project = context.project()?;
@@ -123,7 +134,7 @@ pub(crate) fn page(
         task: found.task.clone(),
         reason: format!("{}: {}", found.reason(), found.command()),
     }));
-    let lanes = lanes(&project, store.as_mut(), context)?;
+    let lanes = lanes(&project, live, store.as_mut(), context)?;
     let forecast = forecast_of(run.as_ref(), counts.unresolved(), store.as_mut())?;
     let at_work = lanes.iter().filter(|lane| matches!(lane.state, State::Running { .. }));
     let left: Vec<u64> = at_work.map(|lane| lane.total.saturating_sub(lane.done)).collect();
@@ -175,6 +186,7 @@ fn lane_places(context: &mut Context<'_>) -> Result<Vec<PathBuf>> {
 /// The branches with their own worktrees, and the state of each.
 fn lanes(
     project: &Project,
+    live: &[LiveRun],
     store: &mut dyn Store,
     context: &mut Context<'_>,
 ) -> Result<Vec<LaneStatus>> {
@@ -198,16 +210,34 @@ fn lanes(
         let holder = WorktreeLock::holder(&folder);
         let left = state_file::read(&folder.join("state.toml")).ok().flatten();
         let run = left.as_ref().and_then(|left| {
+            let is_it = |run: &&LiveRun| run.view.run.as_ref() == Some(&left.run);
+            if let Some(live) = live.iter().find(is_it) {
+                return Some(live.view.clone());
+            }
             let journal = logs_of(&left.run, &logs)?.journal();
             Some(RunView::of(&journal::read(&journal).ok()?))
         });
+        let state = match (holder, &left) {
+            (Some(pid), _) => State::Running { pid: pid.parse().unwrap_or_default() },
+            (None, Some(left)) if !left.finished => State::Interrupted,
+            (None, _) => State::Stopped,
+        };
+        let at_work = run
+            .as_ref()
+            .filter(|run| run.outcome.is_none() && matches!(state, State::Running { .. }));
         found.push(LaneStatus {
             branch: branch.to_string(),
-            state: match (holder, &left) {
-                (Some(pid), _) => State::Running { pid: pid.parse().unwrap_or_default() },
-                (None, Some(left)) if !left.finished => State::Interrupted,
-                (None, _) => State::Stopped,
-            },
+            paused: at_work.is_some_and(|run| run.paused),
+            slots: at_work
+                .iter()
+                .flat_map(|run| run.busy())
+                .map(|(_, slot)| slot.clone())
+                .collect(),
+            elapsed_ms: run
+                .as_ref()
+                .map(|run| run.elapsed(if at_work.is_some() { clock::now() } else { run.last_at })),
+            page: run.as_ref().and_then(RunView::page).map(str::to_owned),
+            state,
             outcome: run
                 .as_ref()
                 .and_then(|run| run.outcome.as_ref())

@@ -28,6 +28,8 @@ use ralph_engine::trust::name_of;
 use ralph_engine::untrusted;
 use ralph_engine::worktree_files;
 use ralph_engine::worktrees::Worktrees;
+use ralph_ui::ports::Ports;
+use ralph_ui::style::TextStyle;
 
 use crate::arguments::GlobalArgs;
 use crate::config::{self, Config, Flags, Sources, key};
@@ -48,6 +50,15 @@ pub(crate) struct Program {
     pub(crate) run: fn(&Environment) -> Exit,
     /// Answers the sessions of a run.
     pub(crate) session_handler: fn(&Context<'_>, Project, Config) -> Arc<dyn SessionRequestHandler>,
+    /// What displays with a screen of their own ask of the repository.
+    pub(crate) ports: fn(&Context<'_>) -> Result<Arc<dyn Ports>>,
+}
+
+/// The settings that a command line gave, for the same command on another thread.
+#[derive(Debug, Clone)]
+pub(crate) struct GivenSettings {
+    flags: Flags,
+    resumed: Vec<(String, String)>,
 }
 
 /// A sandbox that has been tried, and the notices about it.
@@ -76,6 +87,8 @@ pub(crate) struct Context<'a> {
     pub(crate) sandboxed: RefCell<Option<RunSandbox>>,
     /// Set if the command runs on behalf of a session: which one, and its input.
     for_session: Option<(Actor, String)>,
+    /// It acts for a display that owns the screen: nothing is printed.
+    for_display: bool,
     pub(crate) trust: TrustCell,
 }
 
@@ -98,8 +111,30 @@ impl<'a> Context<'a> {
             odd_agents: RefCell::default(),
             sandboxed: RefCell::default(),
             for_session: None,
+            for_display: false,
             trust: TrustCell::default(),
         }
+    }
+
+    /// For what a display asks, with the settings of the command that opened it. Messages are kept and not printed.
+    pub(crate) fn for_display(
+        environment: &'a Environment,
+        global: &'a GlobalArgs,
+        (program, given): (Program, GivenSettings),
+    ) -> Self {
+        let mut context = Self {
+            out: Output::kept(TextStyle::PLAIN, TextStyle::PLAIN, true),
+            resumed: given.resumed,
+            for_display: true,
+            ..Self::new(environment, global, program)
+        };
+        context.lay(given.flags);
+        context
+    }
+
+    /// The settings that the command line gave.
+    pub(crate) fn given_settings(&self) -> GivenSettings {
+        GivenSettings { flags: self.flags.clone(), resumed: self.resumed.clone() }
     }
 
     /// For a call from inside a session. Project and settings are those of the run: changes that the agent has made to
@@ -360,7 +395,7 @@ impl<'a> Context<'a> {
 
     /// A run has its own display, so nothing is printed here.
     fn report_waiting(&self) {
-        if self.for_session.is_none() {
+        if self.for_session.is_none() && !self.for_display {
             sqlite::on_wait(print_waiting);
         }
     }

@@ -76,6 +76,20 @@ impl Timestamp {
         self.formatted(zone, "%H:%M:%S %Z")
     }
 
+    /// The first time from its second on at which clocks in this zone show so many seconds of a day.
+    pub fn next_time_of_day(self, seconds: u32, zone: &Zone) -> Self {
+        let Ok(time) = jiff::Timestamp::from_second(self.0.div_euclid(1000)) else { return self };
+        let here = time.to_zoned(zone.0.clone());
+        let fields = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+        let on = |day: jiff::civil::Date| {
+            let (hour, minute, second) = (fields.0 as i8, fields.1 as i8, fields.2 as i8);
+            day.at(hour, minute, second, 0).to_zoned(zone.0.clone()).ok()
+        };
+        let days = [Some(here.date()), here.date().tomorrow().ok()];
+        let found = days.into_iter().flatten().filter_map(on).find(|then| *then >= here);
+        found.map_or(self, |then| Self(then.timestamp().as_millisecond()))
+    }
+
     fn formatted(self, zone: &Zone, format: &str) -> String {
         match jiff::Timestamp::from_second(self.0.div_euclid(1000)) {
             Ok(time) => time.to_zoned(zone.0.clone()).strftime(format).to_string(),

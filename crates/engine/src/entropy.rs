@@ -1,6 +1,7 @@
-//! The only source of randomness: for unique names, and for the key of content hashes.
+//! The only source of randomness: for unique names, for the key of content hashes, and for secrets.
 
 use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::sync::OnceLock;
 
 use fastrand::Rng;
@@ -12,6 +13,13 @@ use ralph_core::{FeatureId, TaskId};
 pub(crate) fn keyed_hash(content: impl std::hash::Hash) -> u64 {
     static KEY: OnceLock<RandomState> = OnceLock::new();
     KEY.get_or_init(RandomState::new).hash_one(content)
+}
+
+/// A secret of 128 bits as 32 hex digits, from the system: unlike ids, nobody can guess it from others.
+pub fn secret() -> io::Result<String> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Makes ids. Seeded, it makes the same ones again.
@@ -63,5 +71,17 @@ impl Ids {
     /// `agent-` and eight hex digits, for a slot of a run.
     pub fn slot_agent(&mut self) -> Result<AgentId, IdError> {
         AgentId::new(format!("agent-{:08x}", self.0.u32(..)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_has_128_bits_and_comes_once() {
+        let (one, other) = (secret().unwrap(), secret().unwrap());
+        assert_ne!(one, other);
+        assert!(one.len() == 32 && one.bytes().all(|byte| byte.is_ascii_hexdigit()));
     }
 }

@@ -9,12 +9,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Component, Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::project::Project;
@@ -53,6 +54,19 @@ pub fn edit(editor: &str, file: &Path) -> io::Result<i32> {
     command.arg("-c").arg(format!("{editor} \"$1\"")).arg("editor").arg(file);
     let status = command.status()?;
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+}
+
+/// Starts a program in a session of its own, so that it outlives the terminal that it was started from. It reads nothing,
+/// and writes into `output`. It keeps the user's own environment.
+#[expect(unsafe_code, reason = "only the new process itself can leave the session")]
+#[expect(clippy::disallowed_methods, reason = "this is ralph itself, and nothing supervises it")]
+pub fn start_apart(program: &Path, arguments: &[OsString], output: &File) -> io::Result<Child> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    command.stdout(output.try_clone()?).stderr(output.try_clone()?);
+    // SAFETY: between fork and exec only system calls are allowed, and this is one.
+    unsafe { command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?)) };
+    command.spawn()
 }
 
 /// For tests of this crate and others that call git without a command line.

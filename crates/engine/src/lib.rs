@@ -15,13 +15,16 @@
 //! | [`worktree_files`] | reads files of a worktree; a link to one must be committed |
 //! | [`features`], [`interview`] | the files of a feature; the questions and answers about its spec |
 //! | [`asking`], [`interrupts`] | what the user types; signals that ask ralph to stop |
+//! | [`bundle`] | an archive of files for a bug report |
 //! | [`context`], [`prompts`] | the context of an attempt, and its prompt |
 //! | [`agents`] | profiles of agent CLIs: command line, meaning of the output |
 //! | [`run`] | a run: carries out the decisions of the core's loop |
 //! | [`run_files`] | the files of a run: lock, logs, journal, `state.toml` |
 //! | [`gates`] | commands of the user that judge work |
 //! | [`feed`] | the journal of a run, appended and followed |
+//! | [`observe`] | the stream that displays read: of one run, of all, of one that has ended |
 //! | [`notify`] | notifications to users |
+//! | [`observe`] | streams of what runs do, for displays |
 //! | [`socket`] | requests from sessions, controls from users |
 //! | [`forge`] | pull requests on a server |
 //! | [`publishing`] | publishes a branch: pushes it, opens its pull request, records the result |
@@ -39,6 +42,7 @@
 
 pub mod agents;
 pub mod asking;
+pub mod bundle;
 pub mod clock;
 pub mod context;
 pub mod crash;
@@ -57,6 +61,7 @@ pub mod interrupts;
 pub mod interview;
 mod kept;
 pub mod notify;
+pub mod observe;
 pub mod plan_file;
 pub mod ports;
 pub mod probe;

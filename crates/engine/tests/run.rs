@@ -35,5 +35,7 @@ mod telling;
 mod verifying;
 #[path = "run/waits.rs"]
 mod waits;
+#[path = "run/watching.rs"]
+mod watching;
 #[path = "run/weakened.rs"]
 mod weakened;

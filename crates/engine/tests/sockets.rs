@@ -9,10 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_core::run::{Cancel, Control, Request, RequestedOutcome};
-use ralph_core::{AgentId, TaskId};
+use ralph_core::agent::AgentEvent;
+use ralph_core::ids::RunId;
+use ralph_core::run::{Cancel, Control, Fact, Request, RequestedOutcome, RunEvent};
+use ralph_core::view::stream::{EventSource, Next, Observed};
+use ralph_core::{AgentId, TaskId, Timestamp};
 use ralph_engine::entropy::Ids;
 use ralph_engine::feed::Feed;
+use ralph_engine::feed::live::Live;
+use ralph_engine::observe::SocketSource;
 use ralph_engine::socket::client::{self, ClientError};
 use ralph_engine::socket::protocol::MAX_LINE;
 use ralph_engine::socket::{
@@ -235,23 +240,61 @@ async fn one_request_a_task_is_kept_and_none_after_the_end() {
     assert_eq!(requests.close(), (vec![], vec![]));
 }
 
-fn line(seq: u64) -> String {
-    format!(r#"{{"v":1,"run":"r-1","seq":{seq},"kind":"surveying","slot":0}}"#)
-}
-
 struct Controlled {
     world: World,
     socket: ControlSocket,
     controls: mpsc::Receiver<ReceivedControl>,
+    live: Live,
     feed: Feed,
 }
 
 fn controlled() -> Controlled {
     let world = world();
     let feed = Feed::open(&world.place.folder().join("events.jsonl")).unwrap();
+    let live = Live::new(feed.path());
     let (sender, controls) = mpsc::channel(4);
-    let socket = ControlSocket::open(&world.place, sender, feed.clone()).unwrap();
-    Controlled { world, socket, controls, feed }
+    let socket = ControlSocket::open(&world.place, sender, live.clone()).unwrap();
+    Controlled { world, socket, controls, live, feed }
+}
+
+impl Controlled {
+    fn fact(&mut self, seq: u64, fact: Fact) {
+        let run = RunId::new("r-abcd2345").unwrap();
+        let at = Timestamp::from_millis(1_000 + seq.cast_signed());
+        self.feed.append(&[RunEvent { v: RunEvent::VERSION, run, seq, at, fact }]).unwrap();
+        self.live.fact(seq);
+    }
+
+    fn surveying(&mut self, seq: u64) {
+        self.fact(seq, Fact::Surveying { slot: 0 });
+    }
+
+    fn says(&self, text: &str) {
+        let event = AgentEvent::Text { text: text.to_owned() };
+        self.live.agent(0, Timestamp::from_millis(self.live_time()), &event);
+    }
+
+    /// Later each time.
+    fn live_time(&self) -> i64 {
+        std::fs::metadata(self.feed.path()).unwrap().len().cast_signed()
+    }
+}
+
+/// What a source gives until it is over, in short.
+fn all_of(mut source: impl EventSource) -> Vec<String> {
+    let mut all = vec![];
+    loop {
+        match source.next(Duration::from_secs(20)) {
+            Next::Seen(seen) => all.push(match seen.what {
+                Observed::Joined { .. } => "joined".to_owned(),
+                Observed::Fact { event } => event.seq.to_string(),
+                Observed::Agent { event: AgentEvent::Text { text }, .. } => text,
+                other => format!("{other:?}"),
+            }),
+            Next::Quiet => panic!("nothing came after {all:?}"),
+            Next::Over => return all,
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -277,28 +320,100 @@ async fn controls_reach_the_loop_and_anything_else_is_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_follower_catches_up_goes_live_and_gets_the_end() {
-    let run = controlled();
-    for seq in 1..=3 {
-        run.feed.append_line(seq, &line(seq)).unwrap();
-    }
-    let path = run.socket.path().to_owned();
-    let (heard, mut lines) = mpsc::channel(16);
-    let follower = tokio::task::spawn_blocking(move || {
-        for line in client::feed(&path, 2).unwrap() {
-            heard.blocking_send(line.unwrap()).unwrap();
-        }
-    });
-    assert_eq!(lines.recv().await, Some(line(2)));
-    assert_eq!(lines.recv().await, Some(line(3)));
-    run.feed.append_line(4, &line(4)).unwrap();
-    assert_eq!(lines.recv().await, Some(line(4)));
-    run.feed.append_line(5, &line(5)).unwrap();
-    run.feed.close();
+    let mut run = controlled();
+    run.surveying(1);
+    run.says("a");
+    run.surveying(2);
+    let source = SocketSource::open(run.socket.path(), None);
+    let follower = tokio::task::spawn_blocking(move || all_of(source.unwrap()));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    run.says("b");
+    run.surveying(3);
+    run.live.close();
     run.socket.finish().await;
-    assert_eq!(lines.recv().await, Some(line(5)));
-    assert_eq!(lines.recv().await, None);
-    follower.await.unwrap();
+    assert_eq!(follower.await.unwrap(), ["joined", "1", "a", "2", "b", "3", "Left"]);
     assert!(!run.world.place.control().exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_follower_that_is_quiet_says_so_in_time() {
+    let mut run = controlled();
+    let path = run.socket.path().to_owned();
+    run.surveying(1);
+    let (mut source, first) = apart(move || {
+        let mut source = SocketSource::open(&path, None).unwrap();
+        let wait = Duration::from_millis(500);
+        let first = [source.next(wait), source.next(wait), source.next(Duration::ZERO)];
+        (source, first)
+    })
+    .await;
+    assert!(matches!(first, [Next::Seen(_), Next::Seen(_), Next::Quiet]), "{first:?}");
+    run.surveying(2);
+    let next = apart(move || source.next(Duration::from_secs(20))).await;
+    assert!(matches!(next, Next::Seen(_)), "{next:?}");
+}
+
+/// The run of a follower is killed: what it had written and not sent is in its journal.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_facts_of_a_killed_run_come_from_its_journal() {
+    let mut run = controlled();
+    run.surveying(1);
+    let (path, journal) = (run.socket.path().to_owned(), run.feed.path().to_owned());
+    let mut source = apart(move || SocketSource::open(&path, Some(&journal)).unwrap()).await;
+    let (source, first) = apart(move || {
+        let first = [source.next(Duration::from_secs(20)), source.next(Duration::from_secs(20))];
+        (source, first)
+    })
+    .await;
+    assert!(matches!(first, [Next::Seen(_), Next::Seen(_)]));
+    // In the journal, and on no display yet.
+    let run_id = RunId::new("r-abcd2345").unwrap();
+    let (at, fact) = (Timestamp::from_millis(9_000), Fact::Surveying { slot: 0 });
+    run.feed.append(&[RunEvent { v: RunEvent::VERSION, run: run_id, seq: 2, at, fact }]).unwrap();
+    drop(run.socket);
+    assert_eq!(apart(move || all_of(source)).await, ["2", "Left"]);
+}
+
+/// A run disconnects readers that were stopped for minutes. They come back, and get nothing twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_follower_that_was_disconnected_continues_where_it_was() {
+    let mut run = controlled();
+    run.surveying(1);
+    run.says("a");
+    let path = run.socket.path().to_owned();
+    let (source, first) = apart(move || {
+        let mut source = SocketSource::open(&path, None).unwrap();
+        let first: Vec<Next> = (0..3).map(|_| source.next(Duration::from_secs(20))).collect();
+        (source, first)
+    })
+    .await;
+    assert!(first.iter().all(|next| matches!(next, Next::Seen(_))), "{first:?}");
+    run.surveying(2);
+    drop(run.socket);
+    let (sender, _controls) = mpsc::channel(4);
+    let again = ControlSocket::open(&run.world.place, sender, run.live.clone()).unwrap();
+    run.live.agent(
+        0,
+        Timestamp::from_millis(i64::from(u32::MAX)),
+        &AgentEvent::Text { text: "b".to_owned() },
+    );
+    run.live.close();
+    assert_eq!(apart(move || all_of(source)).await, ["2", "b", "Left"]);
+    drop(again);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn facts_of_a_newer_ralph_are_passed_on() {
+    let mut run = controlled();
+    let unknown =
+        r#"{"v":1,"run":"r-abcd2345","seq":1,"at":"2026-01-01T00:00:00Z","kind":"of_tomorrow"}"#;
+    run.feed.append_line(unknown).unwrap();
+    run.live.fact(1);
+    run.surveying(2);
+    run.live.close();
+    let path = run.socket.path().to_owned();
+    let got = apart(move || all_of(SocketSource::open(&path, None).unwrap())).await;
+    assert_eq!(got, ["joined", "1", "2", "Left"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -311,7 +426,7 @@ async fn a_follower_that_leaves_is_let_go() {
         let followers = apart(move || {
             let follow = || {
                 let mut stream = UnixStream::connect(&path).unwrap();
-                stream.write_all(b"{\"v\":1,\"feed\":1}\n").unwrap();
+                stream.write_all(b"{\"v\":1,\"watch\":true}\n").unwrap();
                 stream
             };
             (0..20).map(|_| follow()).collect::<Vec<_>>()

@@ -16,6 +16,8 @@ use ralph_core::time::{Timestamp, millis};
 use ralph_core::view::Reporter;
 use serde::Serialize;
 
+use crate::logs::PartReporter;
+
 #[derive(Serialize)]
 struct AgentLine<'a> {
     v: u32,
@@ -110,6 +112,21 @@ impl<W: Write> Reporter for JsonReporter<W> {
 
     fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
         let at = (self.clock)();
+        self.agent_at(slot, event, at);
+    }
+
+    fn finish(&mut self) {
+        let _ = self.out.flush();
+    }
+}
+
+impl<W: Write> PartReporter for JsonReporter<W> {
+    fn skip(&mut self, event: &RunEvent) {
+        self.run = Some(event.run.clone());
+        self.follow(&event.fact);
+    }
+
+    fn agent_at(&mut self, slot: SlotId, event: &AgentEvent, at: Timestamp) {
         let (run, session) = (self.run.as_ref(), &*self.sessions.entry(slot).or_default());
         let line = AgentLine { v: RunEvent::VERSION, run, at, kind: "agent", slot, session, event };
         if !self.broken {
@@ -117,8 +134,8 @@ impl<W: Write> Reporter for JsonReporter<W> {
         }
     }
 
-    fn finish(&mut self) {
-        let _ = self.out.flush();
+    fn is_broken(&self) -> bool {
+        self.broken
     }
 }
 

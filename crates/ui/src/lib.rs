@@ -10,6 +10,8 @@
 //! | [`logs`] | a past run, shown as it was |
 //! | [`status`] | the state of the run and the plan on one page |
 //! | [`report`] | what attempts cost, as tables |
+//! | [`ports`] | what a display with a screen of its own asks of the program around it |
+//! | [`tui`] | all runs of a repository on the whole screen |
 //! | [`dry_run`] | what a run would do |
 //! | [`tasks`] | tasks as a table, a tree, a page, markdown-KV and JSON |
 //! | [`style`] | colors by meaning |
@@ -24,6 +26,7 @@ pub mod lanes;
 pub mod line;
 pub mod logs;
 pub mod plain;
+pub mod ports;
 pub mod report;
 pub mod runs;
 pub mod session_log;
@@ -32,4 +35,5 @@ pub mod style;
 pub mod tasks;
 #[cfg(test)]
 mod tests;
+pub mod tui;
 pub mod units;

@@ -1,108 +1,87 @@
 //! A past run, shown as it was: the same display over its journal.
 
-use std::io::{self, Write};
+use std::time::Duration;
 
 use ralph_core::agent::AgentEvent;
-use ralph_core::run::{Fact, RunEvent, SlotId};
+use ralph_core::run::{RunEvent, SlotId};
+use ralph_core::time::Timestamp;
 use ralph_core::view::Reporter;
+pub use ralph_core::view::part::{LogFilter, Part};
+use ralph_core::view::stream::{EventSource, Next, Observed};
 
-use crate::plain::{Options, PlainReporter};
+/// How long a display waits for the stream before its clock moves.
+const MOMENT: Duration = Duration::from_millis(250);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    Whole,
-    /// One iteration, with every session that had its number.
-    Iteration(u32),
+/// A display that can show a part of a run.
+pub trait PartReporter: Reporter {
+    /// Counts an event without showing it.
+    fn skip(&mut self, event: &RunEvent);
+
+    /// An event of an agent, with its own time.
+    fn agent_at(&mut self, slot: SlotId, event: &AgentEvent, at: Timestamp);
+
+    /// Whether its reader is gone: there is no use in showing more.
+    fn is_broken(&self) -> bool;
 }
 
-/// Shows a journal on `out`, and fails where it cannot be written. `said` returns the agent's events of the
-/// session whose raw log has that path; without any, the final text of the session is shown instead.
-pub fn show(
-    journal: &[RunEvent],
-    part: Part,
-    options: Options,
-    out: impl Write,
-    mut events_of: impl FnMut(&str) -> Vec<AgentEvent>,
-) -> io::Result<()> {
-    let mut reporter = PlainReporter::new(out, Options { progress: false, ..options });
+/// Shows a part of the first run of a stream, until the stream is over or the display has lost its reader.
+pub fn show(source: &mut dyn EventSource, part: Part, display: &mut impl PartReporter) {
     let mut shown = LogFilter::new(part);
-    for event in journal {
-        if !shown.admits(event) {
-            reporter.skip(event);
-            continue;
-        }
-        reporter.event(event);
-        if let Fact::SessionStarted { slot, log } = &event.fact {
-            for reported in events_of(log) {
-                reporter.agent(*slot, &reported);
+    let mut now = Timestamp::default();
+    while !display.is_broken() {
+        let seen = match source.next(MOMENT) {
+            Next::Over => break,
+            Next::Quiet => {
+                display.tick(now);
+                continue;
             }
-        }
-    }
-    reporter.close()
-}
-
-/// Decides which events belong to a part. Ask it about every event of a journal, in order.
-#[derive(Debug)]
-pub struct LogFilter {
-    part: Part,
-    /// The slots in which the iteration runs.
-    slots: Vec<SlotId>,
-    /// The slot of the last event that had one: facts without a slot belong to it.
-    last: Option<SlotId>,
-}
-
-impl LogFilter {
-    /// For a journal from its first event on.
-    pub const fn new(part: Part) -> Self {
-        Self { part, slots: vec![], last: None }
-    }
-
-    /// Whether the next event belongs to the part.
-    pub fn admits(&mut self, event: &RunEvent) -> bool {
-        let Part::Iteration(wanted) = self.part else { return true };
-        let slot = event.fact.slot();
-        if let (Fact::IterationStarted { iteration, .. }, Some(slot)) = (&event.fact, slot) {
-            self.slots.retain(|other| *other != slot);
-            if *iteration == wanted {
-                self.slots.push(slot);
+            Next::Seen(seen) => seen,
+        };
+        match seen.what {
+            _ if seen.of > 0 => {}
+            Observed::Fact { event } => {
+                now = now.max(event.at);
+                match shown.admits(&event) {
+                    true => display.event(&event),
+                    false => display.skip(&event),
+                }
             }
+            Observed::Agent { slot, at, event } if shown.admits_slot(slot) => {
+                now = now.max(at);
+                display.agent_at(slot, &event, at);
+            }
+            Observed::Missed { slot } if shown.admits_slot(slot) => display.missed(slot),
+            Observed::Agent { .. }
+            | Observed::Joined { .. }
+            | Observed::Missed { .. }
+            | Observed::Left => {}
         }
-        self.last = slot.or(self.last);
-        let inside = self.last.is_some_and(|slot| self.slots.contains(&slot));
-        if let (Fact::IterationEnded { .. }, Some(slot)) = (&event.fact, slot) {
-            self.slots.retain(|other| *other != slot);
-        }
-        let after = matches!(
-            event.fact,
-            Fact::StopDecided { .. }
-                | Fact::Publishing
-                | Fact::Published { .. }
-                | Fact::Watching { .. }
-                | Fact::Reviewed { .. }
-                | Fact::RunEnded { .. }
-        );
-        inside && !after
     }
+    display.finish();
 }
 
 #[cfg(test)]
 mod tests {
+    use ralph_core::view::stream::Observation;
+
     use super::*;
+    use crate::plain::{Options, PlainReporter};
     use crate::tests::sample::{self, SampleEvent, replay};
 
-    /// What each session said, by the path of its log.
-    fn events_by_log(reported: &[SampleEvent]) -> Vec<(String, Vec<AgentEvent>)> {
-        let mut sessions: Vec<(String, Vec<AgentEvent>)> = Vec::new();
-        for reported in reported {
-            match reported {
-                SampleEvent::Event(RunEvent { fact: Fact::SessionStarted { log, .. }, .. }) => {
-                    sessions.push((log.clone(), vec![]));
+    /// These events as a stream.
+    struct Recorded(std::vec::IntoIter<SampleEvent>);
+
+    impl EventSource for Recorded {
+        fn next(&mut self, _wait: Duration) -> Next {
+            let what = match self.0.next() {
+                Some(SampleEvent::Event(event)) => Observed::Fact { event },
+                Some(SampleEvent::Agent(slot, event)) => {
+                    Observed::Agent { slot, at: Timestamp::default(), event }
                 }
-                SampleEvent::Agent(_, event) => sessions.last_mut().unwrap().1.push(event.clone()),
-                SampleEvent::Event(_) => {}
-            }
+                None => return Next::Over,
+            };
+            Next::Seen(Observation { of: 0, what })
         }
-        sessions
     }
 
     fn live(reported: &[SampleEvent]) -> String {
@@ -111,14 +90,12 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    fn render(
-        journal: &[RunEvent],
-        part: Part,
-        options: Options,
-        events_of: impl FnMut(&str) -> Vec<AgentEvent>,
-    ) -> String {
+    fn render(reported: Vec<SampleEvent>, part: Part) -> String {
         let mut out = Vec::new();
-        show(journal, part, options, &mut out, events_of).unwrap();
+        let mut reporter = PlainReporter::new(&mut out, Options::PLAIN);
+        show(&mut Recorded(reported.into_iter()), part, &mut reporter);
+        reporter.close().unwrap();
+        drop(reporter);
         String::from_utf8(out).unwrap()
     }
 
@@ -133,27 +110,14 @@ mod tests {
     #[test]
     fn a_replay_is_what_was_shown_live() {
         let reported = sample::busy_day();
-        let sessions = events_by_log(&reported);
-        let replay = render(&sample::journal(&reported), Part::Whole, Options::PLAIN, |log| {
-            let session = sessions.iter().find(|(path, _)| path == log);
-            session.map(|(_, events)| events.clone()).unwrap_or_default()
-        });
-        // Except the text that the user interrupted: its place is not in the journal.
-        let same = |text: &str| {
-            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-            lines.sort();
-            lines
-        };
-        assert_eq!(same(&replay), same(&live(&reported)));
-        let until_told = |text: &str| text.split("\n── 6 ──").next().map(str::to_owned);
-        assert_eq!(until_told(&replay), until_told(&live(&reported)));
+        assert_eq!(render(reported.clone(), Part::Whole), live(&reported));
     }
 
     /// The journal alone gives every line of ours; of the agent's words it keeps the last.
     #[test]
     fn without_raw_logs_only_the_words_of_agents_are_missing() {
         let reported = sample::busy_day();
-        let replay = render(&sample::journal(&reported), Part::Whole, Options::PLAIN, |_| vec![]);
+        let replay = render(facts(&reported), Part::Whole);
         assert_eq!(replay, live(&facts(&reported)));
         let live = live(&reported);
         for line in replay.lines() {
@@ -168,20 +132,65 @@ mod tests {
 
     #[test]
     fn one_iteration_is_shown_alone_with_all_its_sessions() {
-        let journal = sample::run();
-        let text = render(&journal, Part::Iteration(5), Options::PLAIN, |_| vec![]);
+        let journal: Vec<SampleEvent> = sample::run().into_iter().map(SampleEvent::Event).collect();
+        let text = render(journal.clone(), Part::Iteration(5));
         assert_eq!(text.matches("── 5 ── ").count(), 2, "{text}");
         assert_eq!(text.matches("── ").count(), 4 + 2, "{text}");
         assert!(text.contains("✗ retry    t-q3nd5yhc") && text.contains("usage limit"));
         assert!(!text.contains("ralph build") && !text.contains("Stopped"), "{text}");
-        let text = render(&journal, Part::Iteration(7), Options::PLAIN, |_| vec![]);
-        assert_eq!(text, "");
+        assert_eq!(render(journal, Part::Iteration(7)), "");
     }
 
     #[test]
-    fn one_iteration_of_two_side_by_side() {
-        let journal = sample::journal(&sample::two_slots());
-        let text = render(&journal, Part::Iteration(2), Options::PLAIN, |_| vec![]);
+    fn one_iteration_of_two_side_by_side_has_its_own_output() {
+        let text = render(sample::two_slots(), Part::Iteration(2));
         assert!(text.contains("t-7hq2mz4a") && !text.contains("t-2kq7m3ab"), "{text}");
+        let said = |slot: SlotId| {
+            sample::two_slots().into_iter().find_map(move |event| match event {
+                SampleEvent::Agent(of, AgentEvent::Text { text }) if of == slot => Some(text),
+                _ => None,
+            })
+        };
+        let first_line = |text: String| text.trim().lines().next().unwrap_or_default().to_owned();
+        for (slot, expected) in [(0, false), (1, true)] {
+            if let Some(line) = said(slot).map(first_line) {
+                assert_eq!(text.contains(&line), expected, "{slot}: {line}\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn output_that_is_missing_is_marked_once_for_each_gap() {
+        struct Given(std::vec::IntoIter<Observed>);
+        impl EventSource for Given {
+            fn next(&mut self, _wait: Duration) -> Next {
+                self.0.next().map_or(Next::Over, |what| Next::Seen(Observation { of: 0, what }))
+            }
+        }
+        let missed = || Observed::Missed { slot: 0 };
+        let text = |text: &str| Observed::Agent {
+            slot: 0,
+            at: Timestamp::default(),
+            event: AgentEvent::Text { text: text.to_owned() },
+        };
+        let stream = vec![text("One"), missed(), missed(), text("two."), missed()];
+        let mut out = Vec::new();
+        let mut reporter = PlainReporter::new(&mut out, Options::PLAIN);
+        show(&mut Given(stream.into_iter()), Part::Whole, &mut reporter);
+        drop(reporter);
+        let gap = "… some output is missing here";
+        let shown = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> =
+            shown.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines, ["One", gap, "two.", gap]);
+    }
+
+    #[test]
+    fn a_display_without_a_reader_ends_the_stream() {
+        let mut room = [0; 10];
+        let mut reporter = crate::jsonl::JsonReporter::new(&mut room[..], Timestamp::default);
+        let mut stream = Recorded(sample::busy_day().into_iter());
+        show(&mut stream, Part::Whole, &mut reporter);
+        assert!(stream.0.len() > 0);
     }
 }

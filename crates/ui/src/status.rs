@@ -46,6 +46,16 @@ pub struct LaneStatus {
     pub state: State,
     /// The name of the outcome of the last run there.
     pub outcome: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+    /// What runs there now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slots: Vec<SlotView>,
+    /// How long the run has lasted.
+    pub elapsed_ms: Option<u64>,
+    /// The page of its pull request, or the one on which you open it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
     /// Iterations that it counted.
     pub iterations: u32,
     pub done: u64,
@@ -125,6 +135,17 @@ impl StatusPage {
         lines.join("\n") + "\n"
     }
 
+    /// The same page at a later time, at which nothing else has changed.
+    #[must_use]
+    pub fn at(&self, now: Timestamp) -> Self {
+        let mut page = Self { now, ..self.clone() };
+        for lane in page.lanes.iter_mut().filter(|lane| matches!(lane.state, State::Running { .. }))
+        {
+            lane.elapsed_ms = lane.elapsed_ms.map(|lasted| lasted + now.millis_since(self.now));
+        }
+        page
+    }
+
     /// The page in two or three lines: the state, what runs, the plan.
     pub fn brief(&self, style: TextStyle) -> Vec<String> {
         let mut lines = self.first_lines(style);
@@ -145,7 +166,13 @@ impl StatusPage {
         match (&self.state, &self.run) {
             (State::Running { .. }, Some(run)) => {
                 let watched = run.watched.iter().map(|page| format!("watching {page}"));
-                run.busy().map(|(_, slot)| doing(slot, self.now)).chain(watched).collect()
+                let publishes = run.phase.iter().filter(|_| run.watched.is_none());
+                let publishes = publishes.map(|phase| {
+                    let lasting = duration(self.now.millis_since(phase.since));
+                    format!("{} for {lasting}", phase.what)
+                });
+                let slots = run.busy().map(|(_, slot)| doing(slot, self.now));
+                slots.chain(publishes).chain(watched).collect()
             }
             _ => vec![],
         }
@@ -229,6 +256,7 @@ impl StatusPage {
         let word = |lane: &LaneStatus| match (&lane.state, &lane.outcome) {
             (State::Running { .. }, _) => match lane.cancel {
                 Some(cancel) => (Meaning::Warning, words::cancel(cancel, 1).to_lowercase()),
+                None if lane.paused => (Meaning::Warning, "paused".to_owned()),
                 None => (Meaning::Active, "running".to_owned()),
             },
             (State::Interrupted, _) => (Meaning::Warning, "interrupted".to_owned()),
@@ -242,17 +270,25 @@ impl StatusPage {
         for lane in &self.lanes {
             let (meaning, state) = word(lane);
             let cost = lane.cost_micro_usd.map(|cost| format!(", {}", money(cost)));
+            let time = lane.elapsed_ms.map(|lasted| format!(", {}", brief_duration(lasted)));
             let iterations = words::count(u64::from(lane.iterations), "iteration");
             let line = TextLine::new().plain("  ").add(Meaning::Name, &lane.branch);
             let line = line.plain(gap(name, &lane.branch)).add(meaning, &state);
             let line = line.plain(format!(
-                "{}{} of {} tasks done, {iterations}{}",
+                "{}{} of {} tasks done, {iterations}{}{}",
                 gap(second, &state),
                 lane.done,
                 lane.total,
-                cost.unwrap_or_default()
+                cost.unwrap_or_default(),
+                time.unwrap_or_default()
             ));
             lines.push(line.show(style));
+            for slot in &lane.slots {
+                lines.extend(paragraph(4, None, &doing(slot, self.now), style));
+            }
+            if let Some(page) = &lane.page {
+                lines.extend(paragraph(4, Some(Meaning::Name), page, style));
+            }
             if let Some(error) = &lane.last_error {
                 lines.extend(paragraph(4, Some(Meaning::Bad), error, style));
             }
@@ -271,11 +307,13 @@ fn doing(slot: &SlotView, now: Timestamp) -> String {
     }
     let lasting = duration(now.millis_since(slot.since));
     let model = slot.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
-    let what = match &slot.gate {
-        Some(gate) => format!("running gate {gate}"),
-        None => slot.doing.as_str().to_owned(),
+    let what = match (&slot.gate, slot.step) {
+        (Some(gate), _) => format!("running gate {gate}"),
+        (None, Some(step)) => step.as_str().to_owned(),
+        (None, None) => slot.doing.as_str().to_owned(),
     };
-    let doing = format!("{what} for {lasting}{model}");
+    let limit = slot.limit_ms().map(|limit| format!(" of {}", duration(limit))).unwrap_or_default();
+    let doing = format!("{what} for {lasting}{limit}{model}");
     match (&slot.task, slot.iteration) {
         (Some(task), number) => format!("iteration {number}: {} {}\n{doing}", task.id, task.title),
         (None, 0) => doing,

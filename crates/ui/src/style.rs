@@ -47,7 +47,7 @@ impl Meaning {
         }
     }
 
-    const fn style(self) -> Style {
+    pub(crate) const fn style(self) -> Style {
         match self {
             Self::Good => AnsiColor::Green.on_default(),
             Self::Bad => AnsiColor::Red.on_default().bold(),

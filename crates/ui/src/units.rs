@@ -1,4 +1,4 @@
-//! Durations, money and tokens in words.
+//! Durations, money, tokens and data in words.
 
 pub use ralph_core::amounts::{money, tokens};
 pub use ralph_core::time::duration;
@@ -18,6 +18,15 @@ pub fn short_duration(millis: u64) -> String {
 pub fn brief_duration(millis: u64) -> String {
     // What would be shown as 10.0s is ten seconds.
     if millis < 9_950 { short_duration(millis) } else { duration(millis.max(10_000)) }
+}
+
+/// An amount of data: `17 B`, `1.2 kB`, `3.4 MB`.
+pub fn bytes(bytes: u64) -> String {
+    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
+        None => format!("{bytes} B"),
+    }
 }
 
 #[cfg(test)]

@@ -43,15 +43,26 @@ pub(crate) fn cmd_answer(args: &AnswerArgs, context: &mut Context<'_>) -> Done {
         }
         _ => context.read_stdin()?,
     };
-    if answer.trim().is_empty() {
+    let message = give(question, &answer, context)?;
+    context.out.conclude(message)
+}
+
+/// Answers the open question with this id, or the only one of the task with this id. Returns what happens now.
+pub(crate) fn answer(id: &str, text: &str, context: &mut Context<'_>) -> Result<String> {
+    let open = context.reader()?.questions(None, true)?;
+    give(find(id, &open)?, text, context)
+}
+
+fn give(question: &Question, text: &str, context: &mut Context<'_>) -> Result<String> {
+    if text.trim().is_empty() {
         return Err(CliError::failed("the answer is empty"));
     }
-    let answer = text::long("answer", answer.trim())?;
+    let answer = text::long("answer", text.trim())?;
     context.change(|store, by, now| store.answer(&question.id, &answer, by, now))?;
     let mut store = context.reader()?;
     let task = &question.task;
     let left = store.questions(Some(task), true)?.len();
-    context.out.conclude(match (left, store.get(task)?.status) {
+    Ok(match (left, store.get(task)?.status) {
         (0, Status::Pending) => {
             format!("{task} is open again; its next attempt gets the answer")
         }

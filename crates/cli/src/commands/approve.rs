@@ -1,12 +1,13 @@
 //! `ralph approve` and `ralph reject`: finished work that waits for the user.
 
 use clap::Args;
+use ralph_core::TaskId;
 use ralph_core::task::Status;
 use ralph_core::text;
 use ralph_ui::columns::{Cell, table};
 
 use crate::approvals::awaiting;
-use crate::error::{CliError, Done, task_id};
+use crate::error::{CliError, Done, Result, task_id};
 use crate::wiring::Context;
 
 /// List finished work that waits for your approval, or let it land
@@ -37,24 +38,33 @@ pub(crate) fn cmd_approve(args: &ApproveArgs, context: &mut Context<'_>) -> Done
     context.refuse_in_session()?;
     let Some(id) = &args.id else { return list(context) };
     let id = task_id(id)?;
-    context.change(|store, by, now| store.approve(&id, by, now))?;
-    context
-        .out
-        .conclude(format!("{id} is approved; a running loop lands it next, or run: ralph build"))
+    let message = approve(&id, context)?;
+    context.out.conclude(message)
+}
+
+/// Lets the finished work of a task land. Returns what happens now.
+pub(crate) fn approve(id: &TaskId, context: &mut Context<'_>) -> Result<String> {
+    context.change(|store, by, now| store.approve(id, by, now))?;
+    Ok(format!("{id} is approved; a running loop lands it next, or run: ralph build"))
 }
 
 pub(crate) fn cmd_reject(args: &RejectArgs, context: &mut Context<'_>) -> Done {
     context.refuse_in_session()?;
-    let id = task_id(&args.id)?;
-    let reason = args.reason.trim();
+    let message = reject(&task_id(&args.id)?, &args.reason, context)?;
+    context.out.conclude(message)
+}
+
+/// Returns a task for retry whose finished work waits for approval. Returns what happens now.
+pub(crate) fn reject(id: &TaskId, reason: &str, context: &mut Context<'_>) -> Result<String> {
+    let reason = reason.trim();
     if reason.is_empty() {
         return Err(CliError::failed("the reason is empty")
             .hint(format!("say what to change: ralph reject {id} \"WHY\"")));
     }
     let reason = text::long("reason", format!("rejected by you: {reason}"))?;
     let limit = context.retry_limit()?;
-    let became = context.change(|store, by, now| store.reject(&id, &reason, limit, by, now))?;
-    context.out.conclude(match became {
+    let became = context.change(|store, by, now| store.reject(id, &reason, limit, by, now))?;
+    Ok(match became {
         Status::Failed => {
             format!("{id} has failed, no retry is left; to reopen it: ralph retry {id}")
         }

@@ -8,9 +8,9 @@ use ralph_core::TaskId;
 use ralph_core::run::{Fact, RunEvent, SlotId};
 use ralph_ui::logs::Part;
 
-use super::logs::follow;
+use super::follow::follow;
 use super::tell::tell;
-use crate::attach::lines_of;
+use crate::attach::run_at;
 use crate::error::{CliError, Done, Result, task_id};
 use crate::task_session::{self, ActiveSession};
 use crate::wiring::Context;
@@ -43,7 +43,7 @@ pub(crate) fn cmd_attach(args: &AttachArgs, context: &mut Context<'_>) -> Done {
             .hint(format!("leave a message for the next one: ralph tell {id} \"TEXT\"")));
     };
     let ActiveSession { socket, slot, iteration, seen } = session;
-    let Some(lines) = lines_of(&socket)? else {
+    let Some(mut run) = run_at(&socket, None)? else {
         return Err(CliError::failed("the run has just ended").hint("see it: ralph logs"));
     };
     if io::stdin().is_terminal() {
@@ -51,7 +51,7 @@ pub(crate) fn cmd_attach(args: &AttachArgs, context: &mut Context<'_>) -> Done {
     }
     let typed = typed();
     let mut detached = false;
-    follow(&lines, Part::Iteration(iteration), false, context, |event, context| {
+    follow(&mut run, Part::Iteration(iteration), false, context, |event, context| {
         loop {
             match typed.try_recv() {
                 Ok(Typed::Line(line)) => say(&id, &line, context)?,

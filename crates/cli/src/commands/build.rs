@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ralph_core::TaskId;
 
+use super::apart;
 use super::flags::{self, JobArgs, LaneArgs, LoopArgs};
 use crate::config::{Preset, key};
 use crate::error::{CliError, Done, Result, feature_name, task_id};
@@ -124,7 +125,7 @@ pub(super) fn go(
     refuse_a_target_beside_a_file(&options.target, context)?;
     match args.dry_run {
         true => launch::dry_run(&options, context),
-        false => launch::launch(&options, context),
+        false => apart::launch(&options, args.limits.serve, context),
     }
 }
 

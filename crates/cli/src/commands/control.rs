@@ -19,13 +19,11 @@ pub(crate) struct ControlArgs {
 }
 
 pub(crate) fn cmd_pause(args: &ControlArgs, context: &mut Context<'_>) -> Done {
-    let message =
-        "paused: ralph finishes the current sessions and waits; to continue: ralph resume";
-    send(&Control::Pause, message, args.json, context)
+    carry_out(&Control::Pause, args.json, context)
 }
 
 pub(crate) fn cmd_resume(args: &ControlArgs, context: &mut Context<'_>) -> Done {
-    send(&Control::Resume, "resumed: the run continues", args.json, context)
+    carry_out(&Control::Resume, args.json, context)
 }
 
 /// Stop the running loop, in all its worktrees; the next run resumes it
@@ -64,18 +62,12 @@ pub(crate) enum After {
 
 pub(crate) fn cmd_cancel(args: &CancelArgs, context: &mut Context<'_>) -> Done {
     let after = if args.now { After::Now } else { args.after };
-    let (cancel, message) = match after {
-        After::Task => {
-            (Cancel::AfterTask, "cancelled: ralph finishes the current tasks, then the run stops")
-        }
-        After::Session => {
-            (Cancel::AfterSession, "cancelled: the run stops after the running sessions")
-        }
-        After::Now => {
-            (Cancel::Now, "cancelled: ralph interrupts the sessions, saves their work and stops")
-        }
+    let cancel = match after {
+        After::Task => Cancel::AfterTask,
+        After::Session => Cancel::AfterSession,
+        After::Now => Cancel::Now,
     };
-    send(&Control::Cancel(cancel), message, args.json, context)
+    carry_out(&Control::Cancel(cancel), args.json, context)
 }
 
 #[derive(Debug, Args)]
@@ -89,18 +81,55 @@ pub(crate) struct TaskControlArgs {
 
 pub(crate) fn cmd_skip(args: &TaskControlArgs, context: &mut Context<'_>) -> Done {
     let task = task_id(&args.id)?;
-    let message = format!("{task} is skipped and waits for you; to reopen it: ralph retry {task}");
-    send(&Control::Skip { task }, &message, args.json, context)
+    carry_out(&Control::Skip { task }, args.json, context)
 }
 
 pub(crate) fn cmd_retry(args: &TaskControlArgs, context: &mut Context<'_>) -> Done {
     let task = task_id(&args.id)?;
-    let message = format!("{task} is open again; its retries and questions are cleared");
-    send(&Control::Retry { task }, &message, args.json, context)
+    carry_out(&Control::Retry { task }, args.json, context)
 }
 
-/// Sends a control to the run. One about a task is done in the store if no run is active.
-fn send(control: &Control, message: &str, json: bool, context: &mut Context<'_>) -> Done {
+fn carry_out(control: &Control, json: bool, context: &mut Context<'_>) -> Done {
+    let (message, reached) = send(control, context)?;
+    if json {
+        return context.out.json(&json!({"control": control, "reached": reached}));
+    }
+    context.out.conclude(message)
+}
+
+/// What happens now that a control has arrived.
+fn sentence(control: &Control) -> String {
+    match control {
+        Control::Pause => {
+            "paused: ralph finishes the current sessions and waits; to continue: ralph resume"
+                .to_owned()
+        }
+        Control::Resume => "resumed: the run continues".to_owned(),
+        Control::Cancel(Cancel::AfterTask) => {
+            "cancelled: ralph finishes the current tasks, then the run stops".to_owned()
+        }
+        Control::Cancel(Cancel::AfterSession) => {
+            "cancelled: the run stops after the running sessions".to_owned()
+        }
+        Control::Cancel(Cancel::Now) => {
+            "cancelled: ralph interrupts the sessions, saves their work and stops".to_owned()
+        }
+        Control::Cancel(Cancel::Kill) => {
+            "cancelled: ralph kills the sessions, saves their work and stops".to_owned()
+        }
+        Control::Skip { task } => {
+            format!("{task} is skipped and waits for you; to reopen it: ralph retry {task}")
+        }
+        Control::Retry { task } => {
+            format!("{task} is open again; its retries and questions are cleared")
+        }
+        Control::Tell { task, .. } => format!("the session of {task} gets the message"),
+    }
+}
+
+/// Sends a control to the run. One about a task is done in the store if no run is active. Returns what happens now, and
+/// where the control arrived.
+pub(crate) fn send(control: &Control, context: &mut Context<'_>) -> Result<(String, &'static str)> {
     let branch = match control {
         Control::Skip { task } | Control::Retry { task } | Control::Tell { task, .. } => {
             context.task(task)?.branch
@@ -122,10 +151,7 @@ fn send(control: &Control, message: &str, json: bool, context: &mut Context<'_>)
                 .hint("start one: ralph build"));
         }
     };
-    if json {
-        return context.out.json(&json!({"control": control, "reached": reached}));
-    }
-    context.out.conclude(message)
+    Ok((sentence(control), reached))
 }
 
 /// Sends a control to the run of this worktree and to those of its branches. Returns whether a run received it.

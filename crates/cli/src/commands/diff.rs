@@ -81,26 +81,38 @@ pub(crate) fn cmd_diff(args: &DiffArgs, context: &mut Context<'_>) -> Done {
         }
         context.out.note(title);
     }
-    let mut call = match &work {
-        Work::Commits(_) => Git::plumbing(&folder, &["show", "--diff-merges=first-parent"]),
-        Work::Trees { .. } => Git::plumbing(&folder, &["diff"]),
+    let mut options =
+        vec![if context.out.style.color { "--color=always" } else { "--color=never" }];
+    options.extend(args.stat.then_some("--stat"));
+    options.extend(args.name_only.then_some("--name-only"));
+    context.out.finish()?;
+    Err(printing(&work, &folder, &options).replace_process().into())
+}
+
+/// The work of a task as a patch; empty where nothing has changed.
+pub(crate) fn patch(id: &TaskId, context: &mut Context<'_>) -> Result<String> {
+    let (folder, work) = of_task(id, context)?;
+    if matches!(&work, Work::Trees { from, to, .. } if from == to) {
+        return Ok(String::new());
+    }
+    let printed = printing(&work, &folder, &["--color=never"]).run()?;
+    Ok(String::from_utf8_lossy(&printed).into_owned())
+}
+
+/// The call of git that prints the work.
+fn printing(work: &Work, folder: &Path, options: &[&str]) -> Git<'static> {
+    let call = match work {
+        Work::Commits(_) => Git::plumbing(folder, &["show", "--diff-merges=first-parent"]),
+        Work::Trees { .. } => Git::plumbing(folder, &["diff"]),
     };
     // No program of the repository is started for it.
-    let color = if context.out.style.color { "--color=always" } else { "--color=never" };
-    for option in ["--find-renames", "--no-ext-diff", "--no-textconv", color] {
-        call = call.arg(option);
-    }
-    for (option, is_set) in [("--stat", args.stat), ("--name-only", args.name_only)] {
-        if is_set {
-            call = call.arg(option);
-        }
-    }
-    call = match &work {
+    let own = ["--find-renames", "--no-ext-diff", "--no-textconv"];
+    let call = own.iter().chain(options).fold(call, Git::arg);
+    let call = match work {
         Work::Commits(commits) => commits.iter().fold(call, |call, commit| call.arg(&commit.id)),
         Work::Trees { from, to, .. } => call.arg(from).arg(to),
     };
-    context.out.finish()?;
-    Err(call.arg("--").replace_process().into())
+    call.arg("--")
 }
 
 fn json(work: &Work, task: Option<&TaskId>, vcs: &GitVcs, context: &mut Context<'_>) -> Done {

@@ -84,7 +84,7 @@ impl LoopArgs {
     }
 }
 
-/// Flags that limit a run.
+/// Flags that limit a run, and its page.
 #[derive(Debug, Args, Default)]
 pub(super) struct LimitArgs {
     /// Run one session, then stop
@@ -111,6 +111,9 @@ pub(super) struct LimitArgs {
     /// Exit non-zero when tasks failed or remain
     #[arg(long)]
     strict_exit: bool,
+    /// Show the run in a browser too: print the link of its page (see ralph serve)
+    #[arg(long)]
+    pub(super) serve: bool,
 }
 
 /// Flags of commands that start several sessions.

@@ -69,10 +69,12 @@ pub(crate) fn cmd_import(args: &ImportArgs, context: &mut Context<'_>) -> Done {
     }
     let by = context.actor()?;
     let mut store = context.store()?;
+    let patience = context.out.patience(&format!("importing {} tasks", plan.tasks.len()));
     let gone = still_open(&plan.dropped, &mut *store)?;
     let report = store
         .replace(&plan.tasks, &gone, &by, clock::now())
         .map_err(|error| with_store(error, &mut *store))?;
+    drop(patience);
     print_sync_report(&report, args.json, context)?;
     print_not_kept(&plan, format, context)?;
     print_branch(&plan, context)

@@ -1,37 +1,26 @@
-//! `ralph logs`: shows a run again, follows the current one, or replays one at its own pace.
+//! `ralph logs`: shows a run again, or follows the current one. The run that an argument names is found here for
+//! `ralph replay` and `ralph bundle` too.
 
-use std::collections::HashMap;
 use std::fs::OpenOptions;
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
 
 use clap::Args;
-use ralph_core::agent::AgentEvent;
-use ralph_core::run::{Fact, RunEvent, SlotId};
-use ralph_core::view::Reporter;
-use ralph_engine::agents::{self, Driver};
-use ralph_engine::clock;
-use ralph_engine::run_files::{RunLogs, VERIFIER_LOG};
+use ralph_core::run::{Fact, RunEvent};
+use ralph_engine::observe::StoredSource;
+use ralph_engine::run_files::RunLogs;
 use ralph_engine::untrusted::open_own;
-use ralph_ui::logs::{self, LogFilter, Part};
+use ralph_ui::logs::{LogFilter, Part, show};
 use ralph_ui::plain::{Options, PlainReporter};
 
+use super::follow::follow;
+use super::replay;
 use crate::attach;
 use crate::error::{CliError, Done, Result, quoted};
 use crate::history;
 use crate::launch;
 use crate::status_query::{self, RunFiles};
 use crate::wiring::Context;
-
-/// How often a running session is polled for new output.
-const LOOK: Duration = Duration::from_millis(250);
-/// A replay shortens pauses and sessions to this.
-const LONGEST_PAUSE: u64 = 800;
-const LONGEST_SESSION: u64 = 4_000;
-/// A replay shortens the time between an agent's outputs to this.
-const LONGEST_WORD: u64 = 150;
 
 /// Show a run again, as it was displayed
 ///
@@ -45,7 +34,7 @@ Examples:
   ralph logs r-jvcqbuyd     # another run: see ralph runs
   ralph logs r-jv 3         # the first letters of the id are enough
   ralph logs -f
-  ralph logs --replay")]
+  ralph replay              # at the pace of the run")]
 pub(crate) struct LogsArgs {
     /// The run, by its id or the first letters of it [default: the newest run of this worktree]
     #[arg(value_name = "RUN")]
@@ -53,11 +42,11 @@ pub(crate) struct LogsArgs {
     /// Show only this iteration
     #[arg(value_name = "ITER")]
     iteration: Option<u32>,
-    /// Follow the current run, from its beginning
+    /// Follow the active runs, from their beginning
     #[arg(short, long, conflicts_with_all = ["run", "iteration", "replay"])]
     follow: bool,
-    /// Replay at the original pace, with long pauses shortened
-    #[arg(long, conflicts_with = "json")]
+    /// The same as ralph replay
+    #[arg(long, hide = true, conflicts_with = "json")]
     replay: bool,
     /// Print the lines of the journal
     #[arg(long)]
@@ -67,48 +56,61 @@ pub(crate) struct LogsArgs {
 pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
     if args.follow {
         return match attach::follow(context)? {
-            Some(lines) => follow(&lines, Part::Whole, args.json, context, |_, _| Ok(true)),
+            Some(mut runs) => follow(&mut runs, Part::Whole, args.json, context, |_, _| Ok(true)),
             None => {
                 attach::report_no_run(context);
                 Ok(())
             }
         };
     }
-    let (run, iteration) = args.named();
-    let (logs, journal) = match run {
-        Some(name) => {
-            let kept = history::find(name, context)?;
-            let journal = kept.events();
-            (kept.logs, journal)
-        }
-        None => newest(context)?,
-    };
-    let part = match iteration {
-        None => Part::Whole,
-        Some(number) => part(number, &journal, run)?,
-    };
+    let named = NamedRun::find(args.run.as_deref(), args.iteration, context)?;
     if args.json {
-        return lines(&logs.journal(), part, context);
+        return lines(&named.logs.journal(), named.part, context);
     }
-    let options = options(context)?;
-    let agents = Agents::of(&journal);
     if args.replay {
-        return Ok(replay(&journal, part, options, &agents)?);
+        return replay::play_plain(named, None, replay::NORMAL, context);
     }
-    let events_of = |log: &str| agent_events(Path::new(log), agents.of_log(log));
-    Ok(logs::show(&journal, part, options, io::stdout().lock(), events_of)?)
+    let options = Options { progress: false, ..options(context)? };
+    let mut reporter = PlainReporter::new(io::stdout().lock(), options);
+    let mut source = StoredSource::new(named.journal.into(), named.part);
+    show(&mut source, named.part, &mut reporter);
+    Ok(reporter.close()?)
 }
 
-impl LogsArgs {
+/// A run that arguments name, or a part of it.
+pub(super) struct NamedRun {
+    pub(super) logs: RunLogs,
+    pub(super) journal: Vec<RunEvent>,
+    pub(super) part: Part,
+}
+
+impl NamedRun {
     /// The run and the iteration. A number alone is an iteration: no id of a run is one.
-    fn named(&self) -> (Option<&str>, Option<u32>) {
-        match (self.run.as_deref(), self.iteration) {
+    pub(super) fn find(
+        run: Option<&str>,
+        iteration: Option<u32>,
+        context: &mut Context<'_>,
+    ) -> Result<Self> {
+        let (run, iteration) = match (run, iteration) {
             (Some(text), None) => match text.parse() {
                 Ok(number) => (None, Some(number)),
                 Err(_) => (Some(text), None),
             },
             named => named,
-        }
+        };
+        let (logs, journal) = match run {
+            Some(name) => {
+                let kept = history::find(name, context)?;
+                let journal = kept.events();
+                (kept.logs, journal)
+            }
+            None => newest(context)?,
+        };
+        let part = match iteration {
+            None => Part::Whole,
+            Some(number) => part(number, &journal, run)?,
+        };
+        Ok(Self { logs, journal, part })
     }
 }
 
@@ -150,54 +152,9 @@ fn part(number: u32, journal: &[RunEvent], run: Option<&str>) -> Result<Part> {
 }
 
 /// The look of a run on stdout: here the run is the data.
-fn options(context: &Context<'_>) -> Result<Options> {
+pub(super) fn options(context: &Context<'_>) -> Result<Options> {
     let options = launch::display_options(&context.project()?, context);
     Ok(Options { style: context.out.style, progress: context.out.style.is_terminal(), ..options })
-}
-
-/// The agents whose output the logs of a run hold.
-#[derive(Default)]
-struct Agents {
-    builder: String,
-    verifier: Option<String>,
-    /// The agent of each slot's iteration, and of each log, where a run has several.
-    of_slots: HashMap<SlotId, String>,
-    of_logs: HashMap<String, String>,
-}
-
-impl Agents {
-    fn of<'a>(journal: impl IntoIterator<Item = &'a RunEvent>) -> Self {
-        let mut agents = Self::default();
-        journal.into_iter().for_each(|event| agents.follow(&event.fact));
-        agents
-    }
-
-    fn follow(&mut self, fact: &Fact) {
-        match fact {
-            Fact::RunStarted { agent, policy, .. } => {
-                self.builder.clone_from(agent);
-                self.verifier = policy.verify.as_ref().map(|verifier| verifier.agent.clone());
-            }
-            Fact::IterationStarted { slot, agent: Some(agent), .. } => {
-                self.of_slots.insert(*slot, agent.clone());
-            }
-            Fact::SessionStarted { slot, log } => {
-                if let Some(agent) = self.of_slots.get(slot) {
-                    self.of_logs.insert(log.clone(), agent.clone());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn of_log(&self, path: &str) -> &str {
-        let verifier = self.verifier.as_deref().filter(|_| path.ends_with(VERIFIER_LOG));
-        verifier.or(self.of_logs.get(path).map(String::as_str)).unwrap_or(&self.builder)
-    }
-}
-
-fn agent_events(log: &Path, agent: &str) -> Vec<AgentEvent> {
-    Tail::new(0, log.to_owned(), agent).map(|mut tail| tail.read()).unwrap_or_default()
 }
 
 /// The lines of a journal, byte for byte.
@@ -212,143 +169,4 @@ fn lines(path: &Path, part: Part, context: &mut Context<'_>) -> Done {
         }
     }
     Ok(())
-}
-
-/// Shows a part of a run from another terminal until it ends, or until `each` says so: it gets every event, and is
-/// called without one from time to time.
-pub(super) fn follow(
-    lines: &Receiver<String>,
-    part: Part,
-    json: bool,
-    context: &mut Context<'_>,
-    mut each: impl FnMut(Option<&RunEvent>, &mut Context<'_>) -> Result<bool>,
-) -> Done {
-    let mut shown = LogFilter::new(part);
-    let mut reporter = PlainReporter::new(io::stdout(), options(context)?);
-    let mut agents = Agents::default();
-    let mut tails: Vec<Tail> = Vec::new();
-    loop {
-        let event = match lines.recv_timeout(LOOK) {
-            Ok(line) if json => {
-                context.out.line(line)?;
-                context.out.finish()?;
-                continue;
-            }
-            Ok(line) => serde_json::from_str::<RunEvent>(&line).ok(),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => break,
-        };
-        let ends = event.as_ref().and_then(|event| match &event.fact {
-            Fact::SessionEnded { slot, .. } | Fact::Verified { slot, .. } => Some(*slot),
-            _ => None,
-        });
-        for tail in tails.iter_mut().filter(|tail| event.is_none() || ends == Some(tail.slot)) {
-            for reported in tail.read() {
-                reporter.agent(tail.slot, &reported);
-            }
-        }
-        tails.retain(|tail| ends != Some(tail.slot));
-        let Some(event) = event else {
-            reporter.tick(clock::now());
-            if !each(None, context)? {
-                break;
-            }
-            continue;
-        };
-        let admitted = shown.admits(&event);
-        if admitted {
-            reporter.event(&event);
-        } else {
-            reporter.skip(&event);
-        }
-        if !each(Some(&event), context)? {
-            break;
-        }
-        agents.follow(&event.fact);
-        match &event.fact {
-            Fact::SessionStarted { slot, log } if admitted => {
-                tails.extend(Tail::new(*slot, PathBuf::from(log), agents.of_log(log)));
-            }
-            _ => {}
-        }
-    }
-    Ok(reporter.close()?)
-}
-
-fn replay(journal: &[RunEvent], part: Part, options: Options, agents: &Agents) -> io::Result<()> {
-    let mut reporter = PlainReporter::new(io::stdout(), options);
-    let mut shown = LogFilter::new(part);
-    let mut before = None;
-    let mut words: Vec<(SlotId, AgentEvent)> = Vec::new();
-    for event in journal {
-        if !shown.admits(event) {
-            reporter.skip(event);
-            continue;
-        }
-        let gap = before.map_or(0, |at| event.at.millis_since(at));
-        let spoken = words.len() as u64;
-        let session = gap.min(LONGEST_SESSION);
-        for (slot, reported) in words.drain(..) {
-            reporter.agent(slot, &reported);
-            pause((session / spoken.max(1)).min(LONGEST_WORD));
-        }
-        pause(if spoken == 0 { gap.min(LONGEST_PAUSE) } else { 0 });
-        reporter.event(event);
-        if let Fact::SessionStarted { slot, log } = &event.fact {
-            let reported = agent_events(Path::new(log), agents.of_log(log));
-            words.extend(reported.into_iter().map(|reported| (*slot, reported)));
-        }
-        before = Some(event.at);
-    }
-    reporter.close()
-}
-
-fn pause(millis: u64) {
-    if millis > 0 {
-        std::thread::park_timeout(Duration::from_millis(millis));
-    }
-}
-
-/// The raw output of a session, which may still be growing.
-struct Tail {
-    slot: SlotId,
-    path: PathBuf,
-    offset: u64,
-    begun: Vec<u8>,
-    driver: Box<dyn Driver>,
-}
-
-impl Tail {
-    /// `None` where the journal names no agent.
-    fn new(slot: SlotId, path: PathBuf, agent: &str) -> Option<Self> {
-        let driver = match agents::find(agent) {
-            Some(profile) => (profile.driver)(None),
-            None if agent.is_empty() => return None,
-            // An agent by config prints text.
-            None => agents::command::driver(),
-        };
-        Some(Self { slot, path, offset: 0, begun: vec![], driver })
-    }
-
-    /// The output since the last call; none while the file does not exist.
-    fn read(&mut self) -> Vec<AgentEvent> {
-        let mut events = Vec::new();
-        let _ = self.read_lines(&mut events);
-        events
-    }
-
-    fn read_lines(&mut self, events: &mut Vec<AgentEvent>) -> io::Result<()> {
-        let mut file = open_own(&self.path, OpenOptions::new().read(true))?;
-        file.seek(SeekFrom::Start(self.offset))?;
-        let mut reader = BufReader::new(file);
-        loop {
-            let length = reader.read_until(b'\n', &mut self.begun)?;
-            self.offset += length as u64;
-            if self.begun.pop_if(|last| *last == b'\n').is_none() {
-                return Ok(());
-            }
-            self.driver.line(&self.begun, false, events, &mut vec![]);
-            self.begun.clear();
-        }
-    }
 }

@@ -19,9 +19,11 @@ macro_rules! commands {
 }
 
 pub(crate) mod answer;
+mod apart;
 pub(crate) mod approve;
 pub(crate) mod attach;
 pub(crate) mod build;
+pub(crate) mod bundle;
 pub(crate) mod clean;
 pub(crate) mod complete;
 pub(crate) mod completions;
@@ -35,6 +37,7 @@ mod editor;
 pub(crate) mod export;
 pub(crate) mod feature;
 mod flags;
+mod follow;
 pub(crate) mod help;
 pub(crate) mod hook;
 pub(crate) mod import;
@@ -47,12 +50,16 @@ pub(crate) mod overview;
 pub(crate) mod plan;
 pub(crate) mod prompt;
 pub(crate) mod recover;
+pub(crate) mod replay;
 pub(crate) mod report;
+mod report_page;
 pub(crate) mod runs;
 pub(crate) mod script_agent;
+pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod takeover;
 pub(crate) mod task;
 pub(crate) mod tell;
 pub(crate) mod trust;
 pub(crate) mod undo;
+pub(crate) mod watch;

@@ -1,12 +1,11 @@
 //! Bare `ralph`: the current state in a few lines, and what to type next.
 
-use ralph_core::view::RunView;
 use ralph_engine::project::{Project, ProjectError};
 use ralph_ui::line::TextLine;
 use ralph_ui::style::Meaning;
 
 use crate::error::Done;
-use crate::status_query::{self, NextStep, RunFiles};
+use crate::status_query::{self, NextStep};
 use crate::wiring::Context;
 
 pub(crate) fn cmd_overview(context: &mut Context<'_>) -> Done {
@@ -15,11 +14,8 @@ pub(crate) fn cmd_overview(context: &mut Context<'_>) -> Done {
         let steps = [("git init", "create one here"), ("ralph demo", "see ralph at work first")];
         return next(context, &steps.map(|(command, why)| (command.to_owned(), why.into())));
     }
-    let run_files = RunFiles::read(context)?;
-    let journal = run_files.journal()?;
-    let run = (!journal.is_empty()).then(|| RunView::of(&journal));
-    let nothing_yet = run.is_none();
-    let page = status_query::page(&run_files, run, context)?;
+    let page = status_query::now(context)?;
+    let nothing_yet = page.run.is_none();
     for line in page.brief(context.out.style) {
         context.out.line(line)?;
     }

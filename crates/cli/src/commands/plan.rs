@@ -4,11 +4,12 @@ use std::path::Path;
 
 use clap::Args;
 
+use super::apart;
 use super::build::sorted_out;
 use super::flags::{LimitArgs, SessionArgs, of_limits};
 use crate::config::key;
 use crate::error::{CliError, Done};
-use crate::launch::{self, Mode, RunOptions};
+use crate::launch::{Mode, RunOptions};
 use crate::wiring::Context;
 
 /// Write the plan: for an idea in a sentence, or from specifications and code
@@ -77,12 +78,12 @@ pub(super) fn start(
     context.lay(of_limits(sessions, limits, session, key::PROMPTS_PLAN, &context.folder())?);
     let (once, new) = (limits.once, limits.new);
     let options = RunOptions { mode: Mode::Plan, once, new, ..options };
-    launch::launch(&options, context)
+    apart::launch(&options, limits.serve, context)
 }
 
 /// `ralph --plan`, as other loops spell it.
 pub(crate) fn cmd_plan_flag(context: &mut Context<'_>) -> Done {
-    launch::launch(&RunOptions { mode: Mode::Plan, ..RunOptions::default() }, context)
+    apart::launch(&RunOptions { mode: Mode::Plan, ..RunOptions::default() }, false, context)
 }
 
 #[cfg(test)]

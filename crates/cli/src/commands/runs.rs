@@ -34,21 +34,9 @@ pub(crate) struct RunsArgs {
 
 pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
     let kept = history::runs(context)?;
-    let active = active(context)?;
     let most = if args.all { usize::MAX } else { args.most };
-    let rows: Vec<RunRow> = kept
-        .iter()
-        .filter_map(|one| RunSummary::of(&one.events()))
-        .take(most)
-        .map(|summary| {
-            let state = match (&summary.outcome, active.contains(&summary.run)) {
-                (Some(_), _) => RunState::Ended,
-                (None, true) => RunState::Running,
-                (None, false) => RunState::Interrupted,
-            };
-            RunRow { summary, state }
-        })
-        .collect();
+    let summaries = kept.iter().filter_map(|one| RunSummary::of(&one.events())).take(most);
+    let rows = rows(summaries.collect(), context)?;
     if args.json {
         return context.out.json(&rows);
     }
@@ -62,6 +50,20 @@ pub(crate) fn cmd_runs(args: &RunsArgs, context: &mut Context<'_>) -> Done {
         context.out.note(format!("{more} more: ralph runs --all"));
     }
     Ok(())
+}
+
+/// Runs with the state of each.
+pub(crate) fn rows(runs: Vec<RunSummary>, context: &mut Context<'_>) -> Result<Vec<RunRow>> {
+    let active = active(context)?;
+    let row = |summary: RunSummary| {
+        let state = match (&summary.outcome, active.contains(&summary.run)) {
+            (Some(_), _) => RunState::Ended,
+            (None, true) => RunState::Running,
+            (None, false) => RunState::Interrupted,
+        };
+        RunRow { summary, state }
+    };
+    Ok(runs.into_iter().map(row).collect())
 }
 
 /// The runs that are active now, in this worktree, the main one and those of branches.

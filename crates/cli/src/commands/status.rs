@@ -1,18 +1,24 @@
 //! `ralph status`: the current state, once or updated until the run ends.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use clap::Args;
-use ralph_core::run::RunEvent;
 use ralph_core::view::RunView;
-use ralph_engine::clock;
+use ralph_core::view::live::LiveView;
+use ralph_core::view::stream::{EventSource, Next, Observed};
+use ralph_engine::clock::{self, Stopwatch};
+use ralph_engine::observe::AllSource;
 use ralph_ui::status::StatusPage;
 
 use crate::attach;
 use crate::error::{Done, Result};
 use crate::status_query::{self, RunFiles};
 use crate::wiring::Context;
+
+/// How often the page shows the time while nothing happens.
+const TICK: Duration = Duration::from_secs(1);
+/// What happens within this time is shown together.
+const TOGETHER: Duration = Duration::from_millis(100);
 
 /// Show the current run, the plan, open questions and what to type next
 #[derive(Debug, Args)]
@@ -28,14 +34,11 @@ pub(crate) struct StatusArgs {
 
 pub(crate) fn cmd_status(args: &StatusArgs, context: &mut Context<'_>) -> Done {
     if args.watch
-        && let Some(lines) = attach::follow(context)?
+        && let Some(mut runs) = attach::follow(context)?
     {
-        return watch(&lines, args.json, context);
+        return watch(&mut runs, args.json, context);
     }
-    let run_files = RunFiles::read(context)?;
-    let journal = run_files.journal()?;
-    let run = (!journal.is_empty()).then(|| RunView::of(&journal));
-    let page = status_query::page(&run_files, run, context)?;
+    let page = status_query::now(context)?;
     print(&page, args.json, context)?;
     if args.watch {
         attach::report_no_run(context);
@@ -53,44 +56,88 @@ fn print(page: &StatusPage, json: bool, context: &mut Context<'_>) -> Done {
 
 /// Shows the page again whenever something happens. On a terminal it is rewritten in place; without one, or on a
 /// dumb one, it is printed at the beginning and at the end.
-fn watch(lines: &Receiver<String>, json: bool, context: &mut Context<'_>) -> Done {
-    let mut view = RunView::default();
-    let mut shown: Option<StatusPage> = None;
-    let mut rows = 0;
+fn watch(source: &mut AllSource, json: bool, context: &mut Context<'_>) -> Done {
+    let mut live = LiveView::default();
+    // The first page is there at once: the stream begins with everything that has happened.
+    let mut shown = page(&live, context)?;
     let is_terminal = context.out.style.is_terminal() && !context.environment.is_dumb;
+    let mut rows = match is_terminal && !json {
+        true => draw(0, &shown, context)?,
+        false => print(&shown, json, context).map(|()| 0)?,
+    };
+    context.out.finish()?;
     loop {
-        let first = lines.recv_timeout(Duration::from_secs(1));
-        let over = matches!(first, Err(RecvTimeoutError::Disconnected));
-        let news: Vec<String> = first.into_iter().chain(lines.try_iter()).collect();
-        for event in news.iter().filter_map(|line| serde_json::from_str::<RunEvent>(line).ok()) {
-            view.apply(&event);
-        }
-        let page = match &shown {
-            Some(page) if news.is_empty() && !over => {
-                StatusPage { now: clock::now(), ..page.clone() }
-            }
-            _ => {
-                let run_files = RunFiles::read(context)?;
-                let mut page = status_query::page(&run_files, Some(view.clone()), context)?;
-                page.next.retain(|command| command != "ralph status --watch");
-                page
-            }
+        let news = read(source, &mut live);
+        let before = shown;
+        shown = match news {
+            News::None => before.at(clock::now()),
+            _ => page(&live, context)?,
         };
         if json {
-            if !news.is_empty() {
-                print(&page, true, context)?;
+            // The end may change the page without another fact.
+            let is_other = news == News::Over && before.at(shown.now) != shown;
+            if news == News::Facts || is_other {
+                print(&shown, true, context)?;
             }
         } else if is_terminal {
-            rows = draw(rows, &page, context)?;
-        } else if shown.is_none() || over {
-            print(&page, false, context)?;
+            rows = draw(rows, &shown, context)?;
+        } else if news == News::Over {
+            print(&shown, false, context)?;
         }
         context.out.finish()?;
-        if over {
+        if news == News::Over {
             return Ok(());
         }
-        shown = Some(page);
     }
+}
+
+/// What has happened since the page was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum News {
+    None,
+    /// Agents said something.
+    Output,
+    Facts,
+    Over,
+}
+
+/// Waits for something to happen, and takes it in with all that follows at once.
+fn read(source: &mut AllSource, live: &mut LiveView) -> News {
+    let mut news = News::None;
+    let mut wait = TICK;
+    let mut since = None;
+    loop {
+        let seen = match source.next(wait) {
+            Next::Seen(seen) => seen,
+            Next::Quiet => return news,
+            Next::Over => return News::Over,
+        };
+        live.apply(&seen);
+        news = news.max(match seen.what {
+            Observed::Agent { .. } | Observed::Missed { .. } => News::Output,
+            _ => News::Facts,
+        });
+        let since = since.get_or_insert_with(Stopwatch::start);
+        wait = TOGETHER.saturating_sub(since.elapsed());
+        if wait.is_zero() {
+            return news;
+        }
+    }
+}
+
+/// The page with what the stream says about the run of this worktree and those of the branches.
+fn page(live: &LiveView, context: &mut Context<'_>) -> Result<StatusPage> {
+    let run_files = RunFiles::read(context)?;
+    let own = live.runs.iter().rev().find(|run| run.name.is_empty() && run.view.run.is_some());
+    let run = match own {
+        Some(run) => Some(run.view.clone()),
+        None => {
+            Some(run_files.journal()?).filter(|all| !all.is_empty()).map(|all| RunView::of(&all))
+        }
+    };
+    let mut page = status_query::page(&run_files, run, &live.runs, context)?;
+    page.next.retain(|command| command != "ralph status --watch");
+    Ok(page)
 }
 
 /// Writes the page over the last `rows` rows of a terminal. Returns how many it has now.

@@ -1,17 +1,17 @@
 //! `ralph takeover`: the user continues where a session was.
 
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use clap::Args;
-use ralph_core::run::{Control, Fact, RunEvent};
+use ralph_core::run::{Control, Fact};
 use ralph_core::task::{Status, Task};
+use ralph_core::view::stream::{EventSource, Next, Observation, Observed};
 use ralph_engine::agents::{self, Interactive, ShellWord, shell_command};
 use ralph_engine::clock::Stopwatch;
 use serde_json::json;
 
 use super::control::reach;
-use crate::attach::lines_of;
+use crate::attach::run_at;
 use crate::config::key;
 use crate::error::{CliError, Done, Result, task_id};
 use crate::task_session::{self, ActiveSession, LastSession};
@@ -117,15 +117,14 @@ fn leave_to_user(task: &Task, active: bool, context: &mut Context<'_>) -> Result
 
 /// Waits until the run has recorded the end of the session.
 fn wait_for_end(session: &ActiveSession) -> Result<()> {
-    let Some(lines) = lines_of(&session.socket)? else { return Ok(()) };
+    let Some(mut run) = run_at(&session.socket, None)? else { return Ok(()) };
     let since = Stopwatch::start();
     while since.elapsed() < PATIENCE {
-        let line = match lines.recv_timeout(Duration::from_secs(1)) {
-            Ok(line) => line,
-            Err(RecvTimeoutError::Timeout) => continue,
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        let event = match run.next(Duration::from_secs(1)) {
+            Next::Seen(Observation { what: Observed::Fact { event }, .. }) => event,
+            Next::Seen(_) | Next::Quiet => continue,
+            Next::Over => return Ok(()),
         };
-        let Ok(event) = serde_json::from_str::<RunEvent>(&line) else { continue };
         let over = matches!(event.fact, Fact::IterationEnded { slot, .. } if slot == session.slot);
         if over && event.seq > session.seen {
             return Ok(());

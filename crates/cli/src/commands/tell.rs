@@ -35,7 +35,7 @@ pub(crate) struct TellArgs {
 
 /// Who gets a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Receiver {
+pub(crate) enum Receiver {
     Session,
     /// The next attempt, which a running loop starts.
     NextAttempt,
@@ -46,7 +46,7 @@ pub(super) enum Receiver {
 }
 
 impl Receiver {
-    pub(super) fn sentence(self, task: &TaskId) -> String {
+    pub(crate) fn sentence(self, task: &TaskId) -> String {
         match self {
             Self::Session => format!("the session of {task} gets the message at its next turn"),
             Self::NextAttempt => {
@@ -90,7 +90,7 @@ pub(crate) fn cmd_tell(args: &TellArgs, context: &mut Context<'_>) -> Done {
 }
 
 /// Records a message and hands it to the run that works on the task. Returns its number, and who gets it.
-pub(super) fn tell(id: &TaskId, text: &str, context: &mut Context<'_>) -> Result<(u32, Receiver)> {
+pub(crate) fn tell(id: &TaskId, text: &str, context: &mut Context<'_>) -> Result<(u32, Receiver)> {
     let text = text.trim();
     if text.is_empty() {
         return Err(CliError::failed("the message is empty")

@@ -16,7 +16,7 @@ use super::value::{Given, Value, View};
 use crate::error::{CliError, Result};
 
 /// Variables that ralph uses but that are not settings.
-const NOT_SETTINGS: [&str; 7] = [
+const NOT_SETTINGS: [&str; 8] = [
     "RALPH_AGENT_ID",
     "RALPH_TASK_ID",
     "RALPH_SOCKET",
@@ -24,6 +24,7 @@ const NOT_SETTINGS: [&str; 7] = [
     "RALPH_SCOPE_REPO",
     "RALPH_SCOPE_BRANCH",
     "RALPH_TRUST",
+    "RALPH_SERVE_TOKEN",
 ];
 
 /// The levels of the sandbox from weak to strong, two of them equally strong on different systems; and

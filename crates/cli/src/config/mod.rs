@@ -46,7 +46,7 @@ pub(crate) use presets::{PRESETS, Preset, retry_limit};
 pub(crate) use reference::{described_keys, reference_markdown, schema};
 pub(crate) use resolved::{Config, Origin};
 pub(crate) use settings::{DEFAULTS, Reach, Setting, key};
-pub(crate) use show::{entry_json, entry_line, show, show_json};
+pub(crate) use show::{entry_json, entry_line, show, show_json, show_without_secrets};
 pub(crate) use typed::{Key, List, Text};
 pub(crate) use value::View;
 pub(crate) use write::{known, set, unset};

@@ -252,7 +252,7 @@ settings! {
 
     TRUST_PATHS: List = guarded("trust.paths", PATHS, NONE, Reach::UserOnly);
 
-    UI_MODE: Text = row("ui.mode", SettingKind::Choice(&["auto", "plain", "json"]), Lit::Text("auto"));
+    UI_MODE: Text = row("ui.mode", SettingKind::Choice(&["auto", "plain", "json", "tui"]), Lit::Text("auto"));
     UI_COLOR: Text = row("ui.color", SettingKind::Choice(&["auto", "always", "never"]), Lit::Text("auto"));
 }
 

@@ -12,6 +12,9 @@ use super::value::quoted;
 /// Values longer than this push their own origin to the right instead of the whole column.
 const VALUE_COLUMN: usize = 44;
 
+/// Whoever has this address can write to the channel.
+const SECRET: &str = "notify.webhook";
+
 /// One setting as a line of `ralph config show`.
 pub(crate) fn entry_line(entry: &Entry<'_>) -> String {
     format!("{} = {}  {}", entry.key, entry.value, entry.origin)
@@ -24,9 +27,25 @@ pub(crate) fn entry_json(entry: &Entry<'_>) -> serde_json::Value {
 
 /// All settings and gates, as text. Settings that the preset decides have its values.
 pub(crate) fn show(config: &Config, preset: &'static Preset) -> String {
+    lines(config, preset, |entry| entry.value.to_string())
+}
+
+/// The same without the values that are secrets.
+pub(crate) fn show_without_secrets(config: &Config, preset: &'static Preset) -> String {
+    lines(config, preset, |entry| match entry.origin != Origin::Default && SECRET == entry.key {
+        true => "[redacted]".to_owned(),
+        false => entry.value.to_string(),
+    })
+}
+
+fn lines(
+    config: &Config,
+    preset: &'static Preset,
+    value_of: impl Fn(&Entry<'_>) -> String,
+) -> String {
     let mut rows: Vec<(String, String, String)> = config
         .entries_with(preset)
-        .map(|entry| (entry.key.to_string(), entry.value.to_string(), entry.origin.to_string()))
+        .map(|entry| (entry.key.to_string(), value_of(&entry), entry.origin.to_string()))
         .collect();
     for gate in config.gates() {
         let mut value = quoted(&gate.command);

@@ -321,13 +321,13 @@ pub(super) fn gate_environment(environment: &Environment) -> Vec<(OsString, OsSt
 }
 
 /// Values that must not be logged or shown: secrets from the environment, and secret addresses.
-pub(super) fn secrets(environment: &Environment, config: &Config) -> Secrets {
+pub(crate) fn secrets(environment: &Environment, config: &Config) -> Secrets {
     let address = config.get(key::NOTIFY_WEBHOOK).as_bytes();
     Secrets::new(environment.secrets().chain([address]))
 }
 
 /// The path of this program, to start it again.
-pub(super) fn own_program(environment: &Environment) -> PathBuf {
+pub(crate) fn own_program(environment: &Environment) -> PathBuf {
     match std::env::current_exe() {
         Ok(path) => path,
         Err(_) => environment.arguments.first().map(PathBuf::from).unwrap_or_default(),

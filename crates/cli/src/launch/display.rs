@@ -27,6 +27,8 @@ pub(crate) enum DisplayKind {
     Plain,
     /// Every event as a line of JSON, on stdout
     Json,
+    /// The whole screen, with a key for everything; the run goes on without it (see ralph watch)
+    Tui,
 }
 
 impl DisplayKind {
@@ -34,6 +36,7 @@ impl DisplayKind {
         match self {
             Self::Plain => "plain",
             Self::Json => "json",
+            Self::Tui => "tui",
         }
     }
 }
@@ -41,6 +44,7 @@ impl DisplayKind {
 pub(crate) fn shown(config: &Config) -> DisplayKind {
     match config.get(key::UI_MODE) {
         "json" => DisplayKind::Json,
+        "tui" => DisplayKind::Tui,
         _ => DisplayKind::Plain,
     }
 }
@@ -55,12 +59,13 @@ pub(super) fn reporters(
     let shown = shown(config);
     let out: Box<dyn Write + Send> = match (shared, shown) {
         (Some(shared), _) => Box::new(shared.writer()),
-        (None, DisplayKind::Plain) => Box::new(io::stderr()),
+        (None, DisplayKind::Plain | DisplayKind::Tui) => Box::new(io::stderr()),
         (None, DisplayKind::Json) => Box::new(io::stdout()),
     };
     let mut all: Vec<Box<dyn Reporter + Send>> = Vec::new();
     match shown {
-        DisplayKind::Plain => {
+        // The screen belongs to another process than the run; a run in this one prints lines.
+        DisplayKind::Plain | DisplayKind::Tui => {
             let mut options = options(project, context);
             let margin = shared.map_or(0, |shared| shared.margin);
             options.style.width = options.style.width.map(|width| width.saturating_sub(margin));

@@ -72,11 +72,12 @@ use ralph_ui::tasks::{self, Kv};
 
 use crate::config::{Config, Preset, key};
 use crate::error::{CliError, Done, Result, known_feature, with_store};
+use crate::patience::UntilBegun;
 use crate::trust;
 use crate::wiring::Context;
 
 use agent::agent_for;
-pub(crate) use agent::{Lacking, agent_profile, agent_program, named_agents};
+pub(crate) use agent::{Lacking, agent_profile, agent_program, named_agents, own_program, secrets};
 use command::{git_failed, run_error};
 pub(crate) use display::{DisplayKind, options as display_options, shown as chosen_display};
 pub(crate) use feature::{FeatureStep, FeatureWork};
@@ -385,9 +386,13 @@ fn start(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome> {
     project.check_ours()?;
     project.exclude_state()?;
     check_version().map_err(git_failed)?;
+    let patience = context
+        .out
+        .patience("preparing the run: task database, sandbox, leftovers of earlier runs");
     let lock = lock(&project)?;
     let at = RunLocation::here(project);
-    let (setup, reporters) = assemble(options, at, lock, context)?;
+    let (setup, mut reporters) = assemble(options, at, lock, context)?;
+    reporters.insert(0, Box::new(UntilBegun(patience)));
     let ended = run::run(setup, reporters).map_err(run_error)?;
     for note in ended.notes {
         context.out.warning(note);
@@ -507,7 +512,7 @@ fn assemble(
             deciding,
             runtime: context.environment.runtime_dir.clone(),
             disk_floor: DISK_FLOOR,
-            secrets: agent::secrets(context.environment, &config),
+            secrets: secrets(context.environment, &config),
             logs,
             project,
         },
@@ -523,7 +528,7 @@ fn assemble(
             handler,
             peek_text: Arc::new(peek_text),
             ids,
-            ralph: agent::own_program(context.environment),
+            ralph: own_program(context.environment),
         },
         policy,
     };

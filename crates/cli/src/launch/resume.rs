@@ -266,7 +266,9 @@ pub(super) fn request(
     lane: Option<&Lane>,
 ) -> Request {
     let mut settings = config.asked_for();
-    settings.retain(|key, _| !LIMITS.contains(&key.as_str()));
+    // How a run is shown is up to each call: with `--ui tui` its process prints lines into a file.
+    let is_of_call = |key: &str| LIMITS.contains(&key) || key == key::UI_MODE.name();
+    settings.retain(|key, _| !is_of_call(key));
     let (feature, task) = options.target.names();
     Request {
         preset: preset.name.to_owned(),

@@ -54,7 +54,9 @@ mod task_scripts;
 mod tasks;
 mod threat_page;
 mod trusting;
+mod tui;
 mod voice;
+mod web;
 
 use ralph_testkit::TestEnv;
 

@@ -39,14 +39,22 @@ fn the_core_does_no_input_or_output() {
 fn displays_and_engine_do_not_know_each_other() {
     assert!(!dependencies("ui").iter().any(|name| name == "ralph-engine"));
     assert!(!dependencies("engine").iter().any(|name| name == "ralph-ui"));
+    // The server of the page is a display: it asks through ports.
+    assert!(!dependencies("web").iter().any(|name| name == "ralph-engine"));
     for name in ["core", "engine", "ui"] {
+        assert!(
+            !dependencies(name).iter().any(|name| name == "ralph-web" || name == "axum"),
+            "{name}"
+        );
+    }
+    for name in ["core", "engine", "ui", "web"] {
         assert!(!dependencies(name).iter().any(|d| d == "clap" || d == "ralph-testkit"), "{name}");
     }
 }
 
 #[test]
 fn the_modules_of_a_crate_form_no_cycle() {
-    for name in ["core", "engine", "ui", "cli"] {
+    for name in ["core", "engine", "ui", "web", "cli"] {
         let src = root().join("crates").join(name).join("src");
         let read = |file: PathBuf| {
             let place = file.strip_prefix(&src).unwrap().display().to_string();
@@ -63,7 +71,7 @@ fn the_modules_of_a_crate_form_no_cycle() {
 
 #[test]
 fn every_file_says_what_it_owns_and_stays_readable() {
-    for name in ["core", "engine", "ui", "cli", "testkit"] {
+    for name in ["core", "engine", "ui", "web", "cli", "testkit"] {
         for file in sources(name) {
             let text = std::fs::read_to_string(&file).unwrap();
             assert!(text.starts_with("//!"), "{} does not say what it owns", file.display());
@@ -75,7 +83,8 @@ fn every_file_says_what_it_owns_and_stays_readable() {
 
 /// Sources beside `untrusted` that open files by themselves, and why they may. Each is one file: a folder would let in
 /// whatever comes next.
-const READERS: [(&str, &str); 30] = [
+const READERS: [(&str, &str); 31] = [
+    ("engine/src/bundle.rs", "the name of the operating system"),
     ("engine/src/agents/script/player.rs", "a recording that the user named"),
     ("engine/src/agents/script/cursor.rs", "the cursor of a recording that the user named"),
     ("engine/src/plan_file/replace.rs", "writes beside the plan, and opens its folder to sync it"),
@@ -111,7 +120,7 @@ const READERS: [(&str, &str); 30] = [
 #[test]
 fn files_that_a_session_could_have_written_are_opened_in_one_place() {
     let mut seen = Vec::new();
-    for name in ["engine", "cli"] {
+    for name in ["engine", "web", "cli"] {
         for file in sources(name) {
             let name = file.strip_prefix(root().join("crates")).unwrap().display().to_string();
             if name.contains("/tests") || name.contains("/untrusted") {
@@ -165,7 +174,7 @@ const STARTERS: [(&str, &str); 4] = [
 #[test]
 fn programs_are_started_in_few_places_and_never_by_a_bare_name() {
     let mut found = Vec::new();
-    for name in ["core", "engine", "ui", "cli"] {
+    for name in ["core", "engine", "ui", "web", "cli"] {
         for file in sources(name) {
             let text = std::fs::read_to_string(&file).unwrap();
             let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();

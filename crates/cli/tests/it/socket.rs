@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use ralph_core::run::{Cancel, Control};
 use ralph_core::{AgentId, TaskId};
 use ralph_engine::entropy::Ids;
-use ralph_engine::feed::Feed;
+use ralph_engine::feed::live::Live;
 use ralph_engine::socket::{
     Call, ControlSocket, ReceivedControl, Reply, Requests, SessionIdentity, SessionRequestHandler,
     SessionSocket, SocketDir,
@@ -212,11 +212,11 @@ struct Run {
 fn run(env: &TestEnv) -> Run {
     let runtime = Runtime::new().unwrap();
     let place = SocketDir::make(Some(env.folder()), &mut Ids::new(None)).unwrap();
-    let feed = Feed::open(&env.folder().join("events.jsonl")).unwrap();
+    let live = Live::new(&env.folder().join("events.jsonl"));
     let (sender, controls) = mpsc::channel(8);
     let socket = {
         let _entered = runtime.enter();
-        ControlSocket::open(&place, sender, feed).unwrap()
+        ControlSocket::open(&place, sender, live).unwrap()
     };
     let state = format!("iteration = 1\ncontrol_socket = {:?}\n", socket.path());
     env.write(".ralph/state.toml", state);

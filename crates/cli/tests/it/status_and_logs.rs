@@ -155,6 +155,11 @@ fn the_logs_show_what_was_shown() {
     assert!(output.contains("the newest run has no iteration 7; it has 1 to 3"), "{output}");
     assert_eq!(env.ralph(&["logs", "--replay"]).success(), shown);
 
+    for at in ["--speed=max", "--from=100%", "--max-pause=1ms"] {
+        assert_eq!(env.ralph(&["replay", at]).success(), shown, "{at}");
+    }
+    assert_eq!(env.ralph(&["replay", "2", "--speed", "max"]).success(), second);
+
     let lines = env.ralph(&["logs", "--json"]).success();
     let folder = std::fs::read_dir(env.repo().join(".ralph/logs")).unwrap();
     let folder = folder.map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
@@ -164,6 +169,90 @@ fn the_logs_show_what_was_shown() {
     let none = env.ralph(&["logs", "-f"]);
     assert!(none.stderr.contains("no run is active"), "{}", none.stderr);
     assert_eq!(none.success(), "");
+}
+
+#[test]
+fn a_replay_in_json_has_the_output_of_agents_between_the_facts() {
+    let env = plan(GOOD);
+    assert_eq!(env.ralph(&["build"]).code, 7);
+    let lines = env.ralph(&["replay", "--ui", "json", "--speed", "max"]).success();
+    let (agents, facts): (Vec<&str>, Vec<&str>) =
+        lines.lines().partition(|line| line.contains(r#""kind":"agent""#));
+    let journal = env.ralph(&["logs", "--json"]).success();
+    assert_eq!(facts, journal.lines().collect::<Vec<_>>());
+    let times: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["at"].clone())
+        .collect();
+    assert!(!agents.is_empty() && times.is_sorted_by(|a, b| a.as_str() <= b.as_str()), "{lines}");
+    for (call, code, part) in [
+        (&["replay", "--from", "9"][..], 1, "no such iteration; its last one is 3"),
+        (&["replay", "--from", "99h"], 1, "that is after the end of the run"),
+        (&["replay", "--from", "soon"], 64, "it must be an iteration (12)"),
+        (&["replay", "--speed", "0"], 64, "a number from 0.25 to 1000, or max"),
+        (&["replay", "--max-pause", "2"], 64, "a length of time"),
+    ] {
+        let output = env.ralph(call).failure(code);
+        assert!(output.contains(part), "{call:?}: {output}");
+    }
+}
+
+/// What a bug report needs, without secrets, in an archive that tar reads.
+#[test]
+fn a_bundle_has_no_secret_and_is_never_overwritten() {
+    const SECRET: &str = "hunter2-Hunter3/hunter4";
+    let env = plan(GOOD);
+    assert_eq!(env.ralph(&["build"]).code, 7);
+    let logs = env.repo().join(".ralph/logs");
+    let mut folder = std::fs::read_dir(&logs).unwrap().map(|entry| entry.unwrap().path());
+    let folder = folder.find(|path| path.is_dir()).unwrap();
+    // As if it had come into the files of the run: the variable was not set then.
+    let mut journal = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
+    let notice = r#"{"v":1,"run":"RUN","seq":999,"at":"2026-11-15T06:56:13Z","kind":"noticed","notice":"other","text":"SECRET HOME/x"}"#;
+    let run: Value = serde_json::from_str(journal.lines().next().unwrap()).unwrap();
+    let run = run["run"].as_str().unwrap().to_owned();
+    let home = env.home().display().to_string();
+    let notice = notice.replace("RUN", &run).replace("SECRET", SECRET).replace("HOME", &home);
+    journal.push_str(&format!("{notice}\n"));
+    std::fs::write(folder.join("events.jsonl"), journal).unwrap();
+
+    let bundle = |arguments: &[&str]| {
+        let mut call = env.command(&[&["bundle"], arguments].concat());
+        Ran::of(&["bundle"], call.env("MY_API_TOKEN", SECRET).output().unwrap())
+    };
+    let ran = bundle(&[]);
+    let name = format!("ralph-bundle-{run}.tar.gz");
+    assert!(ran.stderr.contains("Look at it before you send it"), "{}", ran.stderr);
+    let output = ran.success();
+    for part in [
+        "events.jsonl",
+        "session.log",
+        "settings.txt",
+        "machine.txt",
+        "Left out",
+        "iteration-001",
+        &name,
+    ] {
+        assert!(output.contains(part), "{part}\n{output}");
+    }
+    let exists = bundle(&[]).failure(1);
+    assert!(exists.contains("exists") && exists.contains("--force"), "{exists}");
+    bundle(&["--force"]).success();
+    bundle(&["--with-logs", "-o", "all.tar.gz"]).success();
+    for (file, raw) in [(name.as_str(), false), ("all.tar.gz", true)] {
+        let tar = |option: &str| {
+            let mut call = std::process::Command::new("tar");
+            let ran = call.args([option, file]).current_dir(env.repo()).output().unwrap();
+            assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+            String::from_utf8(ran.stdout).unwrap()
+        };
+        let listed = tar("-tzf");
+        assert!(listed.contains(&format!("ralph-bundle-{run}/events.jsonl\n")), "{listed}");
+        assert_eq!(listed.contains("/iteration-001.ndjson\n"), raw, "{listed}");
+        let text = tar("-xzOf");
+        assert!(text.contains("[redacted] ~/x") && text.contains("loop.max_retries"), "{text}");
+        assert!(!text.contains("hunter4") && !text.contains(&format!("{home}/")), "{text}");
+    }
 }
 
 #[test]

@@ -88,6 +88,20 @@ pub enum Wait {
     DiskLow,
 }
 
+words! {
+    /// What a slot does besides sessions, gates and waits.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SlotStep {
+        /// It creates the worktree of a task, or looks after an existing one.
+        Worktree = "preparing the worktree",
+        /// The setup command runs in it.
+        Setup = "running the setup command",
+        /// The work of the iteration is pushed to the remote.
+        Push = "pushing the branch",
+    }
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -235,6 +249,17 @@ pub enum Fact {
     GateStarted {
         slot: SlotId,
         gate: String,
+        /// After so many milliseconds it has failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout_ms: Option<u64>,
+    },
+    /// The slot does something else that may take a while.
+    StepStarted {
+        slot: SlotId,
+        step: SlotStep,
+        /// After so many milliseconds it has failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timeout_ms: Option<u64>,
     },
     /// The gates have judged the tree.
     Judged {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::SlotId;
 use super::approval::ChangeSize;
 use super::control::Control;
-use super::fact::LeftTask;
+use super::fact::{LeftTask, SlotStep};
 use super::landing::{Conflict, Landing};
 use super::merging::NeedsMerge;
 use super::notice::Notice;
@@ -251,6 +251,13 @@ pub enum Input {
     GateStarted {
         slot: SlotId,
         gate: String,
+        timeout_ms: Option<u64>,
+    },
+    /// Something that may take a while has begun; shown, and nothing else.
+    StepStarted {
+        slot: SlotId,
+        step: SlotStep,
+        timeout_ms: Option<u64>,
     },
 }
 
@@ -277,7 +284,8 @@ impl Input {
             | Self::HookRefused { slot, .. }
             | Self::PortFailed { slot, .. }
             | Self::Woken { slot }
-            | Self::GateStarted { slot, .. } => Some(*slot),
+            | Self::GateStarted { slot, .. }
+            | Self::StepStarted { slot, .. } => Some(*slot),
             Self::Begin { .. }
             | Self::ClaimLost { .. }
             | Self::Published(_)
@@ -318,6 +326,7 @@ impl Input {
             Self::CtrlC => "ctrl_c",
             Self::Notice(_) => "notice",
             Self::GateStarted { .. } => "gate_started",
+            Self::StepStarted { .. } => "step_started",
         }
     }
 }

@@ -46,7 +46,7 @@ pub use class::{Becomes, Breaker, CLASSES, Class, Retry, Row};
 pub use control::{Cancel, Control};
 pub use decide::{Step, decide};
 pub use effect::{CommitPlan, Effect, Ending, Settlement, SignalNote, Stopping, TaskAction};
-pub use fact::{Fact, LeftTask, RunEvent, Wait};
+pub use fact::{Fact, LeftTask, RunEvent, SlotStep, Wait};
 pub use fallback::{AgentLimit, Agents, FallbackAgent};
 pub use history::cost;
 pub use input::{Input, Port, Settled, Survey, TaskResult};

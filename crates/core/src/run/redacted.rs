@@ -84,6 +84,7 @@ impl Input {
             | Self::CandidateMade { .. }
             | Self::Parked { .. }
             | Self::GateStarted { .. }
+            | Self::StepStarted { .. }
             | Self::HeadMoved { .. }
             | Self::ClaimLost { .. }
             | Self::Woken { .. }

@@ -467,6 +467,7 @@ impl RunState {
             }
             Fact::Noticed { .. }
             | Fact::GateStarted { .. }
+            | Fact::StepStarted { .. }
             | Fact::QuestionAsked { .. }
             | Fact::WorkSaved { .. }
             | Fact::WorkPutBack { .. }

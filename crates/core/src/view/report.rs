@@ -1,19 +1,21 @@
 //! The cost of sessions, summed up by task, model and day, and as CSV. Attempts count first; sessions that no
 //! attempt accounts for are added beside them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
 
 use super::forecast::Spent;
 use super::sessions::{SessionCost, unaccounted};
+use super::tries::Try;
+use crate::ids::{AttemptId, RunId};
 use crate::records::Attempt;
 use crate::run::Class;
 use crate::time::Timestamp;
 
 /// The first line of the CSV.
 pub const HEADER: &str = "attempt,run,task,model,day,started_at,ended_at,duration_ms,outcome,\
-                          input_tokens,output_tokens,cost_usd,kind";
+                          input_tokens,output_tokens,cost_usd,kind,agent,gates";
 
 /// The sum over some attempts and sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -130,19 +132,34 @@ impl Report {
         }
     }
 
+    /// What of it belongs to a run, and to a day in UTC.
+    #[must_use]
+    pub fn only(self, run: Option<&RunId>, of_day: Option<&str>) -> Self {
+        let (mut attempts, mut sessions) = (self.attempts, self.sessions);
+        attempts.retain(|one| run.is_none_or(|run| one.run.as_ref() == Some(run)));
+        attempts.retain(|one| of_day.is_none_or(|is| day(one) == is));
+        sessions.retain(|one| run.is_none_or(|run| one.run == *run));
+        sessions.retain(|one| of_day.is_none_or(|is| one.ended_at.day() == is));
+        Self::of(attempts, sessions)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.attempts.is_empty() && self.sessions.is_empty()
     }
 
-    /// One line per attempt and per other session below [`HEADER`]. What is not known is empty; there are no sums.
-    pub fn csv(&self) -> String {
+    /// One line per attempt and per other session below [`HEADER`]. What is not known is empty; there are no sums. The
+    /// journals know the agent and the gates of an attempt: `tries`.
+    pub fn csv(&self, tries: &[Try]) -> String {
+        let of_attempts: HashMap<&AttemptId, &Try> =
+            tries.iter().filter_map(|one| Some((one.attempt.as_ref()?, one))).collect();
         let mut text = format!("{HEADER}\n");
-        let mut line = |fields: [String; 13]| {
+        let mut line = |fields: [String; 15]| {
             text.push_str(&fields.map(|field| quoted(&field)).join(","));
             text.push('\n');
         };
         for attempt in &self.attempts {
             let end = attempt.end.as_ref();
+            let known = of_attempts.get(&attempt.id);
             let number = |n: Option<u64>| n.map(|n| n.to_string()).unwrap_or_default();
             let fields = [
                 attempt.id.to_string(),
@@ -158,6 +175,8 @@ impl Report {
                 number(end.map(|end| end.output_tokens)),
                 end.and_then(|end| end.cost_micro_usd).map(dollars).unwrap_or_default(),
                 "attempt".to_owned(),
+                known.map(|one| one.agent.clone()).or(attempt.program.clone()).unwrap_or_default(),
+                known.map(|one| one.verdicts()).unwrap_or_default(),
             ];
             line(fields);
         }
@@ -177,6 +196,8 @@ impl Report {
                 usage.output_tokens.to_string(),
                 usage.cost_micro_usd.map(dollars).unwrap_or_default(),
                 session.kind.clone(),
+                String::new(),
+                String::new(),
             ];
             line(fields);
         }
@@ -230,8 +251,8 @@ fn quoted(field: &str) -> String {
 mod tests {
     use super::*;
     use crate::agent::Usage;
-    use crate::ids::{AgentId, AttemptId, RunId, TaskId};
-    use crate::records::AttemptEnd;
+    use crate::ids::{AgentId, RunId, TaskId};
+    use crate::records::{AttemptEnd, GateReport, Verdict};
 
     fn attempt(number: u32, task: &str, model: Option<&str>, outcome: &str) -> Attempt {
         let began = Timestamp::from_millis(1_794_710_700_000 + i64::from(number) * 60_000);
@@ -361,13 +382,24 @@ mod tests {
         let lines = [
             HEADER,
             "a-1,r-1,a,\"'=1+1,\"\"x\"\"\",2026-11-15,2026-11-15T02:46:00Z,2026-11-15T02:46:02Z,2500,\
-             done,100,10,0.250000,attempt",
-            "a-2,,b,,2026-11-15,2026-11-15T02:47:00Z,,,,,,,attempt",
-            ",r-1,,opus,2026-11-15,2026-11-15T02:45:00Z,2026-11-15T02:45:01Z,1000,,7,3,0.010000,plan",
+             done,100,10,0.250000,attempt,codex,fmt pass; test pass",
+            "a-2,,b,,2026-11-15,2026-11-15T02:47:00Z,,,,,,,attempt,,",
+            ",r-1,,opus,2026-11-15,2026-11-15T02:45:00Z,2026-11-15T02:45:01Z,1000,,7,3,0.010000,plan,,",
             "",
         ];
-        assert_eq!(report.csv(), lines.join("\n"));
-        assert_eq!(Report::of(vec![], vec![]).csv(), format!("{HEADER}\n"));
+        let gates = ["fmt", "test"].map(|name| GateReport::of_check(name, Verdict::Pass, ""));
+        let known = Try {
+            task: TaskId::new("a").unwrap(),
+            title: String::new(),
+            attempt: AttemptId::new("a-1").ok(),
+            agent: "codex".to_owned(),
+            started_at: Timestamp::default(),
+            ended_at: Timestamp::default(),
+            gates: gates.into(),
+            end: None,
+        };
+        assert_eq!(report.csv(&[known]), lines.join("\n"));
+        assert_eq!(Report::of(vec![], vec![]).csv(&[]), format!("{HEADER}\n"));
     }
 
     #[test]

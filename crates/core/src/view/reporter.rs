@@ -13,6 +13,9 @@ pub trait Reporter {
     /// An event of the agent in a slot while it works. It is not in the journal and comes only once.
     fn agent(&mut self, _slot: SlotId, _event: &AgentEvent) {}
 
+    /// Some output of the agent in a slot is missing here.
+    fn missed(&mut self, _slot: SlotId) {}
+
     /// The time, about once a second.
     fn tick(&mut self, _now: Timestamp) {}
 
@@ -27,6 +30,10 @@ impl<R: Reporter + ?Sized> Reporter for Box<R> {
 
     fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
         (**self).agent(slot, event);
+    }
+
+    fn missed(&mut self, slot: SlotId) {
+        (**self).missed(slot);
     }
 
     fn tick(&mut self, now: Timestamp) {

@@ -97,13 +97,17 @@ pub struct RunView {
     /// The time of the newest fact.
     pub last_at: Timestamp,
     pub counts: Counts,
+    #[serde(serialize_with = "super::slot_view::with_words")]
     pub slots: Vec<SlotView>,
     /// Iterations that succeeded.
     pub successful: u32,
     /// Iterations that counted and failed.
     pub failed: u32,
-    /// What all sessions used.
+    /// What all sessions that ended used.
     pub usage: Usage,
+    /// The same with the sessions under way, as far as a display sees the events of agents.
+    #[serde(rename = "usage_so_far")]
+    pub so_far: Usage,
     /// Sessions that used tokens and reported no price: the cost is a lower bound.
     pub unpriced: u32,
     /// Tasks that this run finished: done, or failed for good.
@@ -153,8 +157,22 @@ pub struct RunView {
     pub watched: Option<String>,
     /// The last result of watching its pull request.
     pub review: Option<Review>,
+    /// What the run as a whole waits for, while no slot works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<RunPhase>,
     /// It has ended.
     pub outcome: Option<Outcome>,
+}
+
+/// What a run as a whole waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunPhase {
+    /// In words that can follow "now:".
+    pub what: &'static str,
+    pub since: Timestamp,
+    /// The latest end, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
 }
 
 impl RunView {
@@ -172,6 +190,14 @@ impl RunView {
             Some(outcome) => outcome.duration_ms,
             None => now.max(self.last_at).millis_since(self.began_at),
         }
+    }
+
+    /// The page of its pull request, where it has one, or the one on which you open it.
+    pub fn page(&self) -> Option<&str> {
+        let reviewed = self.review.as_ref().map(|review| review.page.as_str());
+        let published = self.publication.as_ref().map(|made| made.page.as_str());
+        let known = [self.watched.as_deref(), reviewed, published];
+        known.into_iter().flatten().find(|page| !page.is_empty())
     }
 
     /// What it has spent, as the base of the forecast.
@@ -276,14 +302,24 @@ impl RunView {
                 Control::Skip { .. } | Control::Retry { .. } | Control::Tell { .. } => {}
             },
             Fact::StopDecided { reason } => self.stopping = Some(reason.clone()),
+            Fact::Publishing => {
+                let what = "publishing the branch";
+                self.phase = Some(RunPhase { what, since: event.at, until: None });
+            }
             Fact::Published { publication } => {
+                self.phase = None;
                 if publication.is_warning() {
                     self.warn(publication.sentence());
                 }
                 self.publication = Some(publication.clone());
             }
-            Fact::Watching { page, .. } => self.watched = Some(page.clone()),
+            Fact::Watching { page, until } => {
+                let what = "watching the pull request";
+                self.phase = Some(RunPhase { what, since: event.at, until: Some(*until) });
+                self.watched = Some(page.clone());
+            }
             Fact::Reviewed { review } => {
+                self.phase = None;
                 // The run continues.
                 if review.is_work() {
                     self.stopping = None;
@@ -295,6 +331,7 @@ impl RunView {
                 self.review = Some(review.clone());
             }
             Fact::RunEnded { outcome } => {
+                self.phase = None;
                 self.counts = outcome.left;
                 self.usage = outcome.usage;
                 self.outcome = Some(outcome.clone());
@@ -304,6 +341,7 @@ impl RunView {
         if let Some(slot) = event.fact.slot().and_then(|slot| self.slots.get_mut(slot as usize)) {
             slot.apply(&event.fact, event.at);
         }
+        self.so_far = self.usage_so_far();
     }
 
     /// Applies an event of the agent in a slot: its tool, its model and what it used. The journal has none of these.
@@ -311,6 +349,7 @@ impl RunView {
         if let Some(slot) = self.slots.get_mut(slot as usize) {
             slot.on_agent_event(event, now);
         }
+        self.so_far = self.usage_so_far();
     }
 
     /// What all sessions used, those that still run too.

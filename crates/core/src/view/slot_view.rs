@@ -1,10 +1,11 @@
 //! One slot of a run as users see it.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
+use super::words;
 use crate::agent::{AgentEvent, Usage};
 use crate::ids::TaskId;
-use crate::run::{Fact, Landing, SlotId, TaskBrief, Wait};
+use crate::run::{Fact, Landing, SlotId, SlotStep, TaskBrief, Wait};
 use crate::time::Timestamp;
 
 words! {
@@ -79,6 +80,23 @@ pub struct SlotView {
     pub usage: Usage,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
+    /// What it does besides, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<SlotStep>,
+    /// The latest end of the gate or the step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+}
+
+/// Slots as JSON, with the words of what they do: a display that reads JSON has none of its own.
+pub(super) fn with_words<S: Serializer>(slots: &[SlotView], to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct WithWords<'a> {
+        #[serde(flatten)]
+        slot: &'a SlotView,
+        activity: String,
+    }
+    to.collect_seq(slots.iter().map(|slot| WithWords { slot, activity: slot.shown() }))
 }
 
 impl SlotView {
@@ -109,10 +127,24 @@ impl SlotView {
     pub fn activity(&self) -> String {
         match (&self.tool, &self.gate) {
             (Some(tool), _) if self.doing == Doing::Working => tool.name.clone(),
+            _ if self.step.is_some() => self.step.map_or("", SlotStep::as_str).to_owned(),
             (_, Some(gate)) => format!("gate {gate}"),
             _ if self.doing == Doing::Verifying => "verifier".to_owned(),
             _ => self.doing.as_str().to_owned(),
         }
+    }
+
+    /// What it does or waits for.
+    pub fn shown(&self) -> String {
+        match &self.waiting {
+            Some(waiting) => format!("waiting: {}", words::wait(&waiting.wait)),
+            None => self.activity(),
+        }
+    }
+
+    /// How long the gate or the step that runs may take, in milliseconds.
+    pub fn limit_ms(&self) -> Option<u64> {
+        Some(self.until?.millis_since(self.since))
     }
 
     /// Since when it does that.
@@ -156,8 +188,15 @@ impl SlotView {
             Fact::HookRefused { .. } => return,
             Fact::CandidateMade { .. } => Doing::Judging,
             // Also where a checkout for the verifier is set up.
-            Fact::GateStarted { gate, .. } => {
-                self.gate = Some(gate.clone());
+            Fact::GateStarted { gate, timeout_ms, .. } => {
+                (self.gate, self.step) = (Some(gate.clone()), None);
+                self.until = timeout_ms.map(|timeout| at.plus_millis(timeout));
+                self.since = at;
+                return;
+            }
+            Fact::StepStarted { step, timeout_ms, .. } => {
+                (self.gate, self.step) = (None, Some(*step));
+                self.until = timeout_ms.map(|timeout| at.plus_millis(timeout));
                 self.since = at;
                 return;
             }
@@ -190,6 +229,7 @@ impl SlotView {
             self.doing = doing;
             self.since = at;
             (self.tool, self.gate, self.usage) = (None, None, Usage::default());
+            (self.step, self.until) = (None, None);
         }
     }
 }
@@ -214,6 +254,7 @@ impl Fact {
             | Self::Unverified { slot, .. }
             | Self::Queued { slot }
             | Self::GateStarted { slot, .. }
+            | Self::StepStarted { slot, .. }
             | Self::Integrating { slot }
             | Self::Integrated { slot, .. }
             | Self::HeadMoved { slot }

@@ -69,6 +69,19 @@ pub fn wait(wait: &Wait) -> String {
     }
 }
 
+/// The same in a word or two, where several slots share a line.
+pub const fn wait_in_short(wait: &Wait) -> &'static str {
+    match wait {
+        Wait::Limit { class, .. } => class.words(),
+        Wait::Others { .. } => "waiting for other agents",
+        Wait::Port { port: Port::Store } => "waiting for the task database",
+        Wait::Port { port: Port::Git } => "waiting for git",
+        Wait::Port { .. } => "waiting to try again",
+        Wait::Paused => "paused",
+        Wait::DiskLow => "disk nearly full",
+    }
+}
+
 /// Another agent works from now on, in words that the time of the return can follow.
 pub fn switched(from: &str, to: &str, limit: Option<&AgentLimit>) -> String {
     match limit {

@@ -44,6 +44,7 @@ use super::slot_state::SlotState;
 use super::watch::StoreWatch;
 use crate::crash;
 use crate::feed::Feed;
+use crate::feed::live::Live;
 use crate::interrupts::{Interrupt, Interrupts};
 use crate::ports::{Clock, GitError, Store, StoreError};
 use crate::process;
@@ -107,7 +108,8 @@ async fn run_inside(
     let place = SocketDir::make(setup.files.runtime.as_deref(), &mut setup.ports.ids)?;
     let (controls, mut wishes) = mpsc::channel(16);
     let feed = Feed::open(&setup.files.logs.journal()).map_err(io("the journal"))?;
-    let control = ControlSocket::open(&place, controls, feed.clone())?;
+    let live = Live::new(feed.path());
+    let control = ControlSocket::open(&place, controls, live.clone())?;
     let me = process::liveness();
     let state_file = Writer {
         record: setup.files.record.clone(),
@@ -118,7 +120,7 @@ async fn run_inside(
         level: setup.sandbox.level().to_string(),
         request: setup.files.request.clone(),
     };
-    let (display, display_thread) = Display::start(reporters, setup.files.secrets.clone());
+    let (display, display_thread) = Display::start(reporters, setup.files.secrets.clone(), live);
 
     let earlier = spent_before(store.as_mut(), setup.ports.clock.now())?;
     let begin = begin(&setup, &base, earlier);
@@ -182,7 +184,7 @@ async fn run_inside(
         while tasks.join_next().await.is_some() {}
     }
     ports.forget_sessions();
-    ports.dispatcher().feed.close();
+    ports.dispatcher().display.end();
     control.finish().await;
     leave(&ports);
     let notes = crate::run::tidy::tidy(&ports);

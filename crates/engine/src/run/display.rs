@@ -13,6 +13,7 @@ use ralph_core::run::{RunEvent, SlotId};
 use ralph_core::view::Reporter;
 
 use crate::clock::{self, Stopwatch};
+use crate::feed::live::Live;
 
 /// The most items that may wait to be shown.
 const QUEUE: usize = 512;
@@ -22,6 +23,10 @@ const REST: Duration = Duration::from_millis(100);
 enum Item {
     Events(Vec<RunEvent>),
     Agent(SlotId, AgentEvent),
+    /// Output of an agent was dropped here.
+    Missed(SlotId),
+    /// The run has recorded its last fact.
+    End,
 }
 
 /// The sending side. Cheap to copy; each copy rests by itself.
@@ -30,6 +35,8 @@ pub(super) struct Display {
     items: SyncSender<Item>,
     /// Since when it rests.
     rests: Option<Stopwatch>,
+    /// It has dropped output that it has not marked yet.
+    dropped: bool,
 }
 
 /// The thread.
@@ -39,15 +46,21 @@ impl Display {
     pub(super) fn start(
         reporters: Vec<Box<dyn Reporter + Send>>,
         secrets: Secrets,
+        live: Live,
     ) -> (Self, DisplayThread) {
         let (sender, items) = sync_channel(QUEUE);
-        let thread = std::thread::spawn(move || show(&items, reporters, &secrets));
-        (Self { items: sender, rests: None }, DisplayThread(thread))
+        let thread = std::thread::spawn(move || show(&items, reporters, &secrets, &live));
+        (Self { items: sender, rests: None, dropped: false }, DisplayThread(thread))
     }
 
     /// Shows facts, whatever it takes.
     pub(super) fn events(&self, events: Vec<RunEvent>) {
         let _ = self.items.send(Item::Events(events));
+    }
+
+    /// No fact follows: whoever follows the run gets the end.
+    pub(super) fn end(&self) {
+        let _ = self.items.send(Item::End);
     }
 
     /// Whether the displays can take more agent output.
@@ -60,9 +73,19 @@ impl Display {
 
     /// Shows agent output, if the displays keep up.
     pub(super) fn agent(&mut self, slot: SlotId, event: AgentEvent) {
-        if let Err(TrySendError::Full(_)) = self.items.try_send(Item::Agent(slot, event)) {
+        if self.dropped && !self.offer(Item::Missed(slot)) {
+            return;
+        }
+        self.dropped = !self.offer(Item::Agent(slot, event));
+    }
+
+    /// Whether there was space for it. If there was none, it rests.
+    fn offer(&mut self, item: Item) -> bool {
+        let full = matches!(self.items.try_send(item), Err(TrySendError::Full(_)));
+        if full {
             self.rests = Some(Stopwatch::start());
         }
+        !full
     }
 }
 
@@ -73,12 +96,18 @@ impl DisplayThread {
     }
 }
 
-fn show(items: &Receiver<Item>, mut reporters: Vec<Box<dyn Reporter + Send>>, secrets: &Secrets) {
+fn show(
+    items: &Receiver<Item>,
+    mut reporters: Vec<Box<dyn Reporter + Send>>,
+    secrets: &Secrets,
+    live: &Live,
+) {
     let mut words = Words::default();
     loop {
         match items.recv_timeout(Duration::from_secs(1)) {
             Ok(Item::Events(events)) => {
                 for event in &events {
+                    live.fact(event.seq);
                     for reporter in &mut reporters {
                         reporter.event(event);
                     }
@@ -86,10 +115,13 @@ fn show(items: &Receiver<Item>, mut reporters: Vec<Box<dyn Reporter + Send>>, se
             }
             Ok(Item::Agent(slot, mut event)) => {
                 words.clean(slot, &mut event, secrets);
+                live.agent(slot, clock::now(), &event);
                 for reporter in &mut reporters {
                     reporter.agent(slot, &event);
                 }
             }
+            Ok(Item::Missed(slot)) => live.missed(slot),
+            Ok(Item::End) => live.close(),
             Err(RecvTimeoutError::Timeout) => {
                 for reporter in &mut reporters {
                     reporter.tick(clock::now());

@@ -59,15 +59,22 @@ fn answered(socket: &Path, control: &Control) -> Result<Option<bool>, ClientErro
     }
 }
 
-/// Follows the events of a running loop: one line of JSON each, from this number on, until the run ends.
-pub fn feed(
-    socket: &Path,
-    from: u64,
-) -> Result<impl Iterator<Item = io::Result<String>> + use<>, ClientError> {
-    let stream = send(socket, &ControlLine { feed: Some(from), ..line() })?;
-    // Hours may pass between two events.
-    stream.set_read_timeout(None).map_err(broken(socket))?;
-    Ok(BufReader::new(stream).lines())
+/// Follows a run: after its first answer, which is taken here, a line of JSON for each
+/// [`Observed`](ralph_core::view::stream::Observed), until the run ends.
+pub fn watch(socket: &Path) -> Result<BufReader<UnixStream>, ClientError> {
+    let stream = send(socket, &ControlLine { watch: true, ..line() })?;
+    let mut reader = BufReader::new(stream);
+    let mut first = Vec::new();
+    let read = (&mut reader).take(MAX_REPLY).read_until(b'\n', &mut first);
+    read.map_err(broken(socket))?;
+    let reply: ControlReply =
+        serde_json::from_slice(&first).map_err(|error| ClientError::Nonsense(error.to_string()))?;
+    match reply.ok {
+        true => Ok(reader),
+        false => Err(ClientError::Refused(
+            reply.error.unwrap_or_else(|| "the run refused it".to_owned()),
+        )),
+    }
 }
 
 fn line() -> ControlLine {

@@ -1,4 +1,4 @@
-//! The control socket, for users: controls, and the feed of the events of the run.
+//! The control socket, for users: controls, and the stream of the run.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,9 +10,9 @@ use tokio::sync::{mpsc, oneshot};
 use super::protocol::{ControlLine, ControlReply, PATIENCE, VERSION, other_version};
 use super::server::{Connection, NoLine, Server, request, serve};
 use super::{SocketDir, SocketError};
-use crate::feed::Feed;
+use crate::feed::live::{Batch, Live, Watcher};
 
-/// A reader that is stopped at its terminal for this long is disconnected; it can reconnect by event number.
+/// A reader that is stopped at its terminal for this long is disconnected; it may connect again.
 const FOLLOWER_PATIENCE: Duration = Duration::from_secs(300);
 
 /// A control as it arrived.
@@ -35,11 +35,11 @@ impl ControlSocket {
     pub fn open(
         place: &SocketDir,
         controls: mpsc::Sender<ReceivedControl>,
-        feed: Feed,
+        live: Live,
     ) -> Result<Self, SocketError> {
         let path = place.control();
         let server = serve(&path, move |line, connection| {
-            answer(line, connection, controls.clone(), feed.clone())
+            answer(line, connection, controls.clone(), live.clone())
         })?;
         Ok(Self { path, server: Some(server) })
     }
@@ -67,18 +67,18 @@ async fn answer(
     line: Result<Vec<u8>, NoLine>,
     connection: Connection,
     controls: mpsc::Sender<ReceivedControl>,
-    feed: Feed,
+    live: Live,
 ) {
     let reply = match request(line) {
         Err(why) => ControlReply::refused(why),
         Ok(ControlLine { v, .. }) if v != VERSION => ControlReply::refused(other_version(v)),
-        Ok(ControlLine { control: Some(control), feed: None, .. }) => {
+        Ok(ControlLine { control: Some(control), watch: false, .. }) => {
             pass_on(control, &controls).await
         }
-        Ok(ControlLine { control: None, feed: Some(from), .. }) => {
-            return follow(connection, feed, from).await;
+        Ok(ControlLine { control: None, watch: true, .. }) => {
+            return follow(connection, live.watch()).await;
         }
-        Ok(_) => ControlReply::refused("a request needs either control or feed"),
+        Ok(_) => ControlReply::refused("a request needs either control or watch"),
     };
     connection.answer(&reply).await;
 }
@@ -103,26 +103,38 @@ async fn pass_on(control: Control, controls: &mpsc::Sender<ReceivedControl>) -> 
     }
 }
 
-async fn follow(mut connection: Connection, feed: Feed, from: u64) {
-    let mut lines = feed.since(from);
-    // The reader must not keep the feed open.
-    drop(feed);
+async fn follow(mut connection: Connection, mut watcher: Watcher) {
+    let begins = serde_json::to_vec(&ControlReply { ok: true, ..ControlReply::default() });
+    let mut lines = begins.unwrap_or_default();
+    lines.push(b'\n');
     let mut nothing = [0_u8; 64];
     loop {
-        let batch = tokio::select! {
-            batch = lines.next() => batch,
-            // The only thing that a reader may still do is disconnect.
-            read = connection.read.read(&mut nothing) => match read {
-                Ok(0) | Err(_) => return,
-                Ok(_) => continue,
-            },
-        };
-        let Ok(Some(batch)) = batch else { break };
-        let sent = connection.write.write_all(batch.as_bytes());
-        match tokio::time::timeout(FOLLOWER_PATIENCE, sent).await {
-            Ok(Ok(())) => {}
-            _ => return,
+        if !lines.is_empty() {
+            let sent = connection.write.write_all(&lines);
+            let Ok(Ok(())) = tokio::time::timeout(FOLLOWER_PATIENCE, sent).await else { return };
         }
+        let read = tokio::task::spawn_blocking(move || {
+            let batch = watcher.batch();
+            (batch, watcher)
+        });
+        let Ok((Ok(batch), back)) = read.await else { break };
+        watcher = back;
+        lines = match batch {
+            Batch::Lines(text) => text.into_bytes(),
+            Batch::Over => break,
+            Batch::Quiet => {
+                tokio::select! {
+                    more = watcher.changed() => if !more { break },
+                    // The only thing that a reader may still do is disconnect.
+                    read = connection.read.read(&mut nothing) => {
+                        if matches!(read, Ok(0) | Err(_)) {
+                            return;
+                        }
+                    }
+                }
+                vec![]
+            }
+        };
     }
     let _ = connection.write.shutdown().await;
 }

@@ -4,8 +4,8 @@
 //! identifies the session, whatever the caller claims. The other one accepts controls from users and is never
 //! visible in a sandbox.
 //!
-//! One connection is one request: a line of JSON each way. Only the feed of events stays open until one side
-//! closes it.
+//! One connection is one request: a line of JSON each way. Only the stream of a run stays open until one
+//! side closes it.
 //!
 //! | module | owns |
 //! |---|---|

@@ -60,9 +60,10 @@ pub struct ControlLine {
     pub v: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
-    /// Every event from this number on, until one side closes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub feed: Option<u64>,
+    /// The stream of the run from its beginning, until one side closes: after the answer, a line for each
+    /// [`Observed`](ralph_core::view::stream::Observed).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub watch: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ use crate::sandbox::{ProgramKind, Sandbox, SandboxedCommand};
 use crate::worktrees::Worktrees;
 
 /// How long it may take.
-const TIMEOUT: Duration = Duration::from_secs(3600);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// Why a worktree is not prepared.
 #[derive(Debug, thiserror::Error)]

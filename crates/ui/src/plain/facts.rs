@@ -85,7 +85,12 @@ impl<W: Write> PlainReporter<W> {
             Fact::CandidateMade { slot, changed, files, file_count, .. } => {
                 self.changes(*slot, *changed, files, *file_count);
             }
-            Fact::GateStarted { slot, gate } => self.detail(*slot, &format!("runs gate {gate}")),
+            Fact::GateStarted { slot, gate, .. } => {
+                self.detail(*slot, &format!("runs gate {gate}"));
+            }
+            Fact::StepStarted { slot, step, .. } => {
+                self.detail(*slot, &format!("is {}", step.as_str()));
+            }
             Fact::Judged { slot, gates, green, .. } => self.judged(*slot, gates, *green),
             Fact::Verifying { slot, agent, model } => {
                 self.verifying(*slot, agent, model.as_deref());

@@ -24,6 +24,7 @@ use ralph_core::time::{Timestamp, Zone};
 use ralph_core::view::{Reporter, RunView};
 
 use crate::line::TextLine;
+use crate::logs::PartReporter;
 use crate::style::{Meaning, TextStyle};
 use facts::Ending;
 use screen::Screen;
@@ -80,6 +81,8 @@ pub struct PlainReporter<W> {
     endings: BTreeMap<SlotId, Vec<Ending>>,
     commits: BTreeMap<SlotId, String>,
     cut_off: BTreeSet<SlotId>,
+    /// Where the last line says that output is missing.
+    gaps: BTreeSet<SlotId>,
     level_reported: bool,
     plan_reported: bool,
     conversation: Option<Conversation>,
@@ -103,6 +106,7 @@ impl<W: Write> PlainReporter<W> {
             endings: BTreeMap::new(),
             commits: BTreeMap::new(),
             cut_off: BTreeSet::new(),
+            gaps: BTreeSet::new(),
             level_reported: true,
             plan_reported: true,
             conversation: None,
@@ -197,6 +201,21 @@ impl<W: Write> PlainReporter<W> {
     }
 }
 
+impl<W: Write> PartReporter for PlainReporter<W> {
+    fn skip(&mut self, event: &RunEvent) {
+        self.skip(event);
+    }
+
+    fn agent_at(&mut self, slot: SlotId, event: &AgentEvent, at: Timestamp) {
+        self.now = self.now.max(at);
+        self.agent(slot, event);
+    }
+
+    fn is_broken(&self) -> bool {
+        self.screen.has_failed()
+    }
+}
+
 impl<W: Write> Reporter for PlainReporter<W> {
     fn event(&mut self, event: &RunEvent) {
         if let Some(conversation) = self.conversation.clone() {
@@ -208,6 +227,7 @@ impl<W: Write> Reporter for PlainReporter<W> {
 
     fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
         self.view.on_agent_event(slot, event, self.now);
+        self.gaps.remove(&slot);
         if self.conversation.is_some() && !self.is(Verbosity::Verbose) {
             return self.show();
         }
@@ -218,6 +238,18 @@ impl<W: Write> Reporter for PlainReporter<W> {
         let lines = self.streams.entry(slot).or_default().event(event, verbose, fit);
         self.beside_all(slot, lines);
         if self.screen.has_lines() {
+            self.show();
+        }
+    }
+
+    fn missed(&mut self, slot: SlotId) {
+        let is_shown = self.is(Verbosity::Normal) && self.conversation.is_none();
+        if is_shown && self.gaps.insert(slot) {
+            self.end_words(slot);
+            self.beside(
+                slot,
+                &TextLine::new().add(Meaning::Faint, "… some output is missing here"),
+            );
             self.show();
         }
     }

@@ -2,7 +2,7 @@
 //! important parts first.
 
 use ralph_core::time::Timestamp;
-use ralph_core::view::{RunView, SlotView, words};
+use ralph_core::view::{RunPhase, RunView, SlotView, words};
 use unicode_width::UnicodeWidthStr;
 
 use crate::line::TextLine;
@@ -79,6 +79,7 @@ fn fitting(mut parts: Vec<(Rank, String)>, width: usize) -> Vec<String> {
 fn activities(view: &RunView, now: Timestamp) -> Vec<String> {
     let busy: Vec<&SlotView> = view.busy().map(|(_, slot)| slot).collect();
     match busy.as_slice() {
+        [] => view.phase.iter().map(|phase| of_run(phase, now)).collect(),
         [slot] => vec![alone(slot, now)],
         many => many.iter().map(|slot| beside_others(slot, now)).collect(),
     }
@@ -100,16 +101,33 @@ fn alone(slot: &SlotView, now: Timestamp) -> String {
     }
 }
 
+/// What the run as a whole waits for: how long already, and how long at most.
+fn of_run(phase: &RunPhase, now: Timestamp) -> String {
+    let since = format!("{} {}", phase.what, duration(now.millis_since(phase.since)));
+    match phase.until {
+        Some(until) => format!("{since}, at most {} left", duration(until.millis_since(now))),
+        None => since,
+    }
+}
+
 fn beside_others(slot: &SlotView, now: Timestamp) -> String {
     match (&slot.waiting, slot.iteration) {
-        (Some(_), _) => format!("waiting {}", duration(now.millis_since(slot.since))),
+        (Some(waiting), _) => {
+            let what = words::wait_in_short(&waiting.wait);
+            match waiting.until {
+                Some(until) => format!("{what}: {} left", duration(until.millis_since(now))),
+                None => format!("{what} {}", duration(now.millis_since(slot.since))),
+            }
+        }
         (None, 0) => activity(slot, now),
         (None, number) => format!("{number} {}", activity(slot, now)),
     }
 }
 
 fn activity(slot: &SlotView, now: Timestamp) -> String {
-    format!("{} {}", slot.activity(), duration(now.millis_since(slot.active_since())))
+    let lasting = duration(now.millis_since(slot.active_since()));
+    let limit = slot.limit_ms().map(|limit| format!(" of {}", duration(limit))).unwrap_or_default();
+    format!("{} {lasting}{limit}", slot.activity())
 }
 
 /// The model, where all sessions have the same.
@@ -122,7 +140,7 @@ fn model(view: &RunView) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use ralph_core::agent::{AgentEvent, Usage};
-    use ralph_core::run::Fact;
+    use ralph_core::run::{Class, Fact, SlotStep, Wait};
     use ralph_core::task::Counts;
 
     use super::*;
@@ -177,14 +195,63 @@ mod tests {
         assert!(shown(&tape).starts_with("t-1 working 1"), "{}", shown(&tape));
         tape.end(0, "t-1", sample::completed_with("<task-done>t-1</task-done>", 8, 2), 1_000);
         tape.changed(0, &["a"]);
-        tape.fact(Fact::GateStarted { slot: 0, gate: "unit tests".into() });
+        tape.fact(Fact::GateStarted {
+            slot: 0,
+            gate: "unit tests".into(),
+            timeout_ms: Some(1_800_000),
+        });
         let line = shown(&tape);
-        assert!(line.starts_with("t-1 gate unit tests 12s · "), "{line}");
-        assert!(line.contains(" · $0.08 · 37k tokens · claude-sonnet-4-5"), "{line}");
+        assert!(line.starts_with("t-1 gate unit tests 12s of 30m 00s · "), "{line}");
+        assert!(line.contains(" · $0.08 · 37k tokens"), "{line}");
         let (agent, model) = ("claude".to_owned(), Some("opus".to_owned()));
         tape.fact(Fact::Verifying { slot: 0, agent, model });
         let line = shown(&tape);
         assert!(line.starts_with("t-1 verifier 12s · ") && line.ends_with(" · opus"), "{line}");
+    }
+
+    /// Every wait has its reason, its beginning or its end on the line.
+    #[test]
+    fn the_line_says_what_is_waited_for() {
+        let mut tape = Tape::new(1, 3);
+        let shown = |tape: &Tape| {
+            let (view, now) = seen(&tape.events);
+            progress(&view, now.plus_millis(12_000), TextStyle { color: false, width: Some(100) })
+        };
+        tape.begin(0, 1, "t-1", "A title", 1);
+        for (step, timeout_ms, expected) in [
+            (SlotStep::Worktree, None, "t-1 preparing the worktree 12s · "),
+            (SlotStep::Setup, Some(600_000), "t-1 running the setup command 12s of 10m 00s · "),
+            (SlotStep::Push, None, "t-1 pushing the branch 12s · "),
+        ] {
+            tape.fact(Fact::StepStarted { slot: 0, step, timeout_ms });
+            assert!(shown(&tape).starts_with(expected), "{}", shown(&tape));
+        }
+        tape.fact(Fact::SlotFreed { slot: 0 });
+        tape.fact(Fact::Publishing);
+        assert!(shown(&tape).starts_with("publishing the branch 12s · "), "{}", shown(&tape));
+        let (_, now) = seen(&tape.events);
+        tape.fact(Fact::Watching { page: "https://x".into(), until: now.plus_millis(72_000) });
+        let watching = "watching the pull request 12s, at most 1m 00s left · ";
+        assert!(shown(&tape).starts_with(watching), "{}", shown(&tape));
+    }
+
+    #[test]
+    fn slots_side_by_side_say_what_they_wait_for() {
+        let mut tape = Tape::new(2, 3);
+        tape.begin(0, 1, "t-1", "A title", 1);
+        let (_, now) = seen(&tape.events);
+        let wait =
+            Wait::Limit { class: Class::UsageWindow, streak: 1, reset_known: true, agent: None };
+        let until = now.plus_millis(72_000);
+        tape.fact(Fact::WaitStarted { slot: 1, wait, until: Some(until) });
+        let (view, now) = seen(&tape.events);
+        let line = progress(&view, now.plus_millis(12_000), TextStyle::PLAIN);
+        let words = Class::UsageWindow.words();
+        let left = duration(until.millis_since(now) - 12_000);
+        assert!(line.contains(&format!(" · {words}: {left} left · ")), "{line}");
+        tape.fact(Fact::WaitStarted { slot: 1, wait: Wait::Others { tasks: 2 }, until: None });
+        let line = progress(&seen(&tape.events).0, now.plus_millis(12_000), TextStyle::PLAIN);
+        assert!(line.contains(" · waiting for other agents 12s · "), "{line}");
     }
 
     #[test]

@@ -56,6 +56,10 @@ impl<W: Write> Screen<W> {
         }
     }
 
+    pub(super) const fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
     /// The error that ended the output, if there was one.
     pub(super) fn take_failure(&mut self) -> Option<io::Error> {
         self.failed.take()

@@ -2,6 +2,7 @@
 
 use ralph_core::ids::QuestionId;
 use ralph_core::run::{Cancel, Control, Fact};
+use ralph_core::view::{Doing, TaskView};
 
 use super::*;
 use crate::tests::sample::{self, SampleEvent};
@@ -196,6 +197,10 @@ fn branches_are_listed_with_how_they_stand() {
         cost_micro_usd: Some(250_000),
         last_error: error.map(str::to_owned),
         cancel: None,
+        paused: false,
+        slots: vec![],
+        elapsed_ms: None,
+        page: None,
     };
     page.lanes = vec![
         lane("one", State::Running { pid: 7 }, None, None),
@@ -211,4 +216,45 @@ fn branches_are_listed_with_how_they_stand() {
     ] {
         assert!(text.contains(line), "{line:?} is not in {text}");
     }
+}
+
+#[test]
+fn a_branch_shows_its_task_its_time_and_its_pull_request() {
+    let mut page = page(|_| false, State::Running { pid: 7 });
+    let task = TaskView {
+        id: TaskId::new("t-abcd2345").unwrap(),
+        title: "Write the parser".to_owned(),
+        attempt: 1,
+    };
+    let slot = SlotView {
+        doing: Doing::Working,
+        since: page.now,
+        iteration: 3,
+        task: Some(task),
+        ..SlotView::default()
+    };
+    page.lanes = vec![LaneStatus {
+        branch: "one".to_owned(),
+        state: State::Running { pid: 7 },
+        outcome: None,
+        iterations: 2,
+        done: 1,
+        total: 3,
+        cost_micro_usd: None,
+        last_error: None,
+        cancel: None,
+        paused: true,
+        slots: vec![slot],
+        elapsed_ms: Some(62_000),
+        page: Some("https://example.com/pull/7".to_owned()),
+    }];
+    let later = page.at(page.now.plus_seconds(10));
+    let text = later.text(WIDE);
+    let expected = "Branches
+  one  paused  1 of 3 tasks done, 2 iterations, 1m 12s
+    iteration 3: t-abcd2345 Write the parser
+    working for 10s
+    https://example.com/pull/7
+";
+    assert!(text.contains(expected), "{text}");
 }

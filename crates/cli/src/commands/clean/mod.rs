@@ -11,6 +11,7 @@ use ralph_engine::project::{Project, sweep_halves};
 use ralph_engine::run_files::{LockError, WorktreeLock};
 use ralph_engine::worktrees::{Ours, Worktrees};
 use ralph_ui::style::Meaning;
+use ralph_ui::units::bytes;
 use serde::Serialize;
 
 use super::init::{is_as_written, skill_folders, untouched_go};
@@ -93,6 +94,7 @@ pub(crate) fn cmd_clean(args: &CleanArgs, context: &mut Context<'_>) -> Done {
     if args.everything {
         return clean_everything(&project, args, context);
     }
+    let patience = context.out.patience("removing files and worktrees");
     let mut done: Vec<Cleaned> =
         clean_state(&project, args.dry_run, context)?.into_iter().collect();
     if args.worktrees {
@@ -108,6 +110,7 @@ pub(crate) fn cmd_clean(args: &CleanArgs, context: &mut Context<'_>) -> Done {
         let listed: Vec<Cleaned> = listed.filter(is_new).collect();
         done.extend(listed);
     }
+    drop(patience);
     end(&done, args, context)
 }
 
@@ -135,7 +138,9 @@ fn clean_everything(project: &Project, args: &CleanArgs, context: &mut Context<'
                 .hint("remove it all: ralph clean --everything --yes"));
         }
     }
+    let patience = context.out.patience("removing files and worktrees");
     let done = everything::remove(project, found, context)?;
+    drop(patience);
     end(&done, args, context)
 }
 
@@ -293,7 +298,7 @@ fn print_result(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -
         let meaning = if one.reason.is_some() { Meaning::Bad } else { Meaning::Good };
         let why = one.reason.as_ref().or(one.saved.as_ref()).or(one.note.as_ref());
         let why = why.map(|why| format!(": {}", ralph_core::text::printable_line(why)));
-        let size = one.bytes.map(|bytes| format!(" ({})", size(bytes))).unwrap_or_default();
+        let size = one.bytes.map(|size| format!(" ({})", bytes(size))).unwrap_or_default();
         let word = style.paint(meaning, one.did);
         context.out.line(format!("{word}  {}{size}{}", one.path, why.unwrap_or_default()))?;
     }
@@ -310,12 +315,4 @@ fn print_result(done: &[Cleaned], args: &CleanArgs, context: &mut Context<'_>) -
 /// A path relative to the current worktree, if it is inside it; otherwise the whole path.
 fn shown(project: &Project, path: &Path) -> String {
     path.strip_prefix(&project.worktree).unwrap_or(path).display().to_string()
-}
-
-fn size(bytes: u64) -> String {
-    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
-    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
-        Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
-        None => format!("{bytes} B"),
-    }
 }

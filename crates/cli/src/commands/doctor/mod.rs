@@ -13,6 +13,7 @@ mod worktrees;
 
 use clap::Args;
 use ralph_engine::project::Project;
+use ralph_ui::style::TextStyle;
 
 use self::check::{Check, State};
 use super::init::{Did, Mode, Proposal, agents_in_use, check_ours, install};
@@ -96,6 +97,22 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
         Err(check) => report.add(check)?,
     }
     report.end()
+}
+
+/// The checks that start no program of the repository and name nobody, as lines: for a bug report.
+pub(super) fn facts(context: &mut Context<'_>) -> String {
+    let (settings, config) = state::settings(context);
+    let mut checks = vec![git::present(), settings];
+    let folder = context.folder();
+    for name in named_agents(&config) {
+        let inspected = agent::inspect(name, &config, context.environment, &folder);
+        checks.extend(inspected.into_iter().flatten());
+    }
+    if let Ok(project) = context.project() {
+        let sandbox = sandbox::inspect(&project, &config, context);
+        checks.extend([state::disk(&project), state::store(&project, &config), sandbox]);
+    }
+    checks.iter().map(|check| check.lines(TextStyle::PLAIN)).collect()
 }
 
 fn interrupted() -> CliError {

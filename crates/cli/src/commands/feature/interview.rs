@@ -63,7 +63,7 @@ pub(super) fn hold(
     take_in(name, idea, answer, &mut talk)?;
     let sessions = launch::sessions_for_texts(&context.config()?);
     let mut call = Call { sessions, ..Call::default() };
-    if may_ask() && launch::chosen_display(&context.config()?) == DisplayKind::Plain {
+    if may_ask() && launch::chosen_display(&context.config()?) != DisplayKind::Json {
         call.conversation = Some(Conversation::default());
         greet(name, &talk, context);
     }

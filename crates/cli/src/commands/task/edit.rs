@@ -135,7 +135,8 @@ impl AddArgs {
 }
 
 pub(super) fn cmd_add(args: &AddArgs, context: &mut Context<'_>) -> Done {
-    add(&args.read(context)?, context)
+    let id = add(&args.read(context)?, context)?;
+    context.out.line(id)
 }
 
 /// Add a task with your own id and print the id
@@ -157,10 +158,12 @@ impl CreateArgs {
 }
 
 pub(super) fn cmd_create(args: &CreateArgs, context: &mut Context<'_>) -> Done {
-    add(&args.read(context)?, context)
+    let id = add(&args.read(context)?, context)?;
+    context.out.line(id)
 }
 
-fn add(new: &NewTask, context: &mut Context<'_>) -> Done {
+/// Adds a task, with an id of ralph's where it has none. Returns its id.
+pub(crate) fn add(new: &NewTask, context: &mut Context<'_>) -> Result<TaskId> {
     let id = &new.id;
     let by = context.actor()?;
     let mut ids = context.ids();
@@ -171,7 +174,7 @@ fn add(new: &NewTask, context: &mut Context<'_>) -> Done {
             None => ids.task()?,
         };
         match store.add(chosen.clone(), new.clone(), &by, clock::now()) {
-            Ok(()) => return context.out.line(chosen),
+            Ok(()) => return Ok(chosen),
             // Random ids of eight letters can collide.
             Err(StoreError::Refused(ralph_core::task::Refusal::Exists { .. })) if id.is_none() => {}
             Err(error) => return Err(with_store(error, &mut *store)),

@@ -17,7 +17,9 @@ use clap::Args;
 use crate::error::Done;
 use crate::wiring::Context;
 
+pub(crate) use edit::add;
 pub(crate) use for_session::{cmd_hook_for_session, cmd_task_for_session};
+pub(crate) use query::Looked;
 pub(crate) use reopen::{Reopened, given_reason, reopen};
 pub(crate) use session::unanswered;
 

@@ -3,7 +3,11 @@
 use std::collections::{HashSet, VecDeque};
 
 use clap::Args;
+use ralph_core::TaskId;
+use ralph_core::records::{Attempt, Evidence, LogEntry, Question};
+use ralph_core::run::NeedsMerge;
 use ralph_core::task::{StatusFilter, Task};
+use ralph_core::time::Zone;
 use ralph_engine::clock;
 use ralph_engine::ports::{Filter, Scope, Store, StoreError};
 use ralph_ui::tasks::{self, Chain, Details, Kv};
@@ -105,44 +109,71 @@ pub(super) struct ShowArgs {
 }
 
 pub(super) fn cmd_show(args: &ShowArgs, context: &mut Context<'_>) -> Done {
-    let id = task_id(&args.id)?;
-    let mut store = context.reader()?;
-    let store = &mut *store;
-    let looked = (|| {
-        let task = store.get(&id)?;
-        let (blockers, dependents) = match args.with_deps {
-            true => (Some(blockers_of(&task, store)?), Some(store.dependents(&id)?)),
-            false => (None, None),
-        };
-        let records = (
-            store.log(&id)?,
-            store.attempts(&id)?,
-            store.evidence(&id)?,
-            store.questions(Some(&id), false)?,
-        );
-        Ok((task, blockers, dependents, records))
-    })();
-    let (task, blockers, dependents, (log, attempts, evidence, questions)) =
-        looked.map_err(|error| with_store(error, store))?;
-    let ready = if task.is_ready() { std::slice::from_ref(&task) } else { &[] };
-    let project = context.project()?;
-    let needs_merge = crate::status_query::merges_of(&project, store, ready).pop();
+    let looked = Looked::at(&task_id(&args.id)?, args.with_deps, context)?;
     let zone = clock::zone();
-    let details = Details {
-        zone: &zone,
-        needs_merge: needs_merge.as_ref(),
-        log: &log,
-        attempts: &attempts,
-        evidence: &evidence,
-        questions: &questions,
-        blockers: blockers.as_deref(),
-        dependents: dependents.as_deref(),
-        all: args.all,
-    };
+    let details = looked.details(args.all, &zone);
     if args.json {
-        return context.out.json(&tasks::details(&task, details));
+        return context.out.json(&tasks::details(&looked.task, details));
     }
-    context.out.data(tasks::page(&task, details, context.out.style))
+    context.out.data(tasks::page(&looked.task, details, context.out.style))
+}
+
+/// A task with everything that is recorded about it.
+pub(crate) struct Looked {
+    pub(crate) task: Task,
+    needs_merge: Option<NeedsMerge>,
+    log: Vec<LogEntry>,
+    attempts: Vec<Attempt>,
+    evidence: Vec<Evidence>,
+    questions: Vec<Question>,
+    /// The tasks that it waits for, and those that wait for it, if asked for.
+    around: Option<(Vec<Task>, Vec<Task>)>,
+}
+
+impl Looked {
+    pub(crate) fn at(id: &TaskId, with_deps: bool, context: &mut Context<'_>) -> Result<Self> {
+        let mut store = context.reader()?;
+        let store = &mut *store;
+        let mut looked =
+            Self::read(id, with_deps, store).map_err(|error| with_store(error, store))?;
+        let task = &looked.task;
+        let ready = if task.is_ready() { std::slice::from_ref(task) } else { &[] };
+        looked.needs_merge =
+            crate::status_query::merges_of(&context.project()?, store, ready).pop();
+        Ok(looked)
+    }
+
+    fn read(id: &TaskId, with_deps: bool, store: &mut dyn Store) -> Result<Self, StoreError> {
+        let task = store.get(id)?;
+        let around = match with_deps {
+            true => Some((blockers_of(&task, store)?, store.dependents(id)?)),
+            false => None,
+        };
+        Ok(Self {
+            task,
+            needs_merge: None,
+            log: store.log(id)?,
+            attempts: store.attempts(id)?,
+            evidence: store.evidence(id)?,
+            questions: store.questions(Some(id), false)?,
+            around,
+        })
+    }
+
+    /// The same as displays take it, with times in a zone.
+    pub(crate) fn details<'a>(&'a self, all: bool, zone: &'a Zone) -> Details<'a> {
+        Details {
+            zone,
+            needs_merge: self.needs_merge.as_ref(),
+            log: &self.log,
+            attempts: &self.attempts,
+            evidence: &self.evidence,
+            questions: &self.questions,
+            blockers: self.around.as_ref().map(|(blockers, _)| blockers.as_slice()),
+            dependents: self.around.as_ref().map(|(_, dependents)| dependents.as_slice()),
+            all,
+        }
+    }
 }
 
 fn blockers_of(task: &Task, store: &mut dyn Store) -> Result<Vec<Task>, StoreError> {

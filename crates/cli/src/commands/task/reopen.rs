@@ -152,12 +152,17 @@ impl Reopened {
         Self { reopened: vec![], done_dependents: vec![], plan_files: vec![] }
     }
 
+    /// What happened, a sentence each.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        let tasks = self.reopened.iter().map(|id| format!("{id} is open again"));
+        let files = self.plan_files.iter();
+        let files = files.map(|file| format!("ralph cleared its checkbox in {file}"));
+        tasks.chain(files).collect()
+    }
+
     pub(crate) fn tell(&self, context: &mut Context<'_>) {
-        for id in &self.reopened {
-            context.out.note(format!("{id} is open again"));
-        }
-        for file in &self.plan_files {
-            context.out.note(format!("ralph cleared its checkbox in {file}"));
+        for sentence in self.sentences() {
+            context.out.note(sentence);
         }
         for Dependent { task, depends_on } in &self.done_dependents {
             context.out.warning(format!(

@@ -181,7 +181,7 @@ fn the_first_error_in_the_file_is_reported() {
     check(
         "[ui]\nmode = 1\n[agent]\nname = 2\n",
         r#"
-`ui.mode` must be one of "auto", "plain", "json", not 1
+`ui.mode` must be one of "auto", "plain", "json", "tui", not 1
  --> ralph.toml:2:8
   |
 2 | mode = 1

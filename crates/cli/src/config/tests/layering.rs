@@ -134,6 +134,7 @@ fn only_near_misses_among_variables_are_mentioned() {
         "RALPH_TASK_SCRIPT",
         "RALPH_SCOPE_REPO",
         "RALPH_SCOPE_BRANCH",
+        "RALPH_SERVE_TOKEN",
         "RALPH_TEST_LOOP_JOB",
         "RALPH_WIGGUM",
         "RALPH_",

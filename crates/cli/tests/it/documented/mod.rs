@@ -16,7 +16,7 @@ use crate::looping::{project, say, session, sh, write};
 use extract::{Block, Typed, blocks, spans};
 
 /// What is not run here. Its arguments are checked all the same.
-const NOT_RUN: [(&str, &str); 14] = [
+const NOT_RUN: [(&str, &str); 17] = [
     ("cargo ", "builds ralph itself"),
     ("./check", "is what runs these tests"),
     ("tools/", "is run by ./check --full"),
@@ -24,6 +24,9 @@ const NOT_RUN: [(&str, &str); 14] = [
     ("sqlite3 .ralph/progress.db .recover", "not every sqlite3 is built with it"),
     ("ralph logs -f", "follows a run that goes on: `looking`"),
     ("ralph status --watch", "follows a run that goes on: `looking`"),
+    ("ralph watch", "needs a terminal: `tui`"),
+    ("ralph build --ui tui", "needs a terminal: `tui`"),
+    ("ralph replay --ui tui", "needs a terminal: `tui`"),
     ("ralph attach", "needs a session that goes on: `looping::telling`"),
     ("ralph takeover", "needs a session of an agent for terminals: `looping::telling`"),
     ("ralph pause", "needs a run that goes on: `looping::people`"),
@@ -166,6 +169,9 @@ const NEEDS: &[Needs] = &[
     needs("docs/init.md", 0, &[], "ralph init"),
     needs("docs/init.md", 1, &[], "ralph init"),
     needs("docs/journal.md", 0, &[], "ralph task add A --id a; ralph build --once"),
+    needs("docs/replay.md", 0, &[], "ralph task add A --id a; ralph build --once"),
+    needs("docs/replay.md", 1, &[], "ralph task add A --id a; ralph build --once"),
+    needs("docs/replay.md", 2, &[1], "ralph task add A --id a; ralph build --once"),
     needs("docs/json.md", 2, &[0], ""),
     needs("docs/json.md", 3, &[], "ralph task add A --id a"),
     needs("docs/store.md", 0, &[], "ralph task add A --id a"),
@@ -452,6 +458,7 @@ pages! {
     json: "docs/json.md",
     loops: "docs/loop.md",
     overnight: "docs/overnight.md",
+    replay: "docs/replay.md",
     sandbox: "docs/sandbox.md",
     security: "docs/security.md",
     settings: "docs/settings.md",
@@ -462,6 +469,7 @@ pages! {
     store: "docs/store.md",
     tasks: "docs/tasks.md",
     trust: "docs/trust.md",
+    tui: "docs/tui.md",
     undo: "docs/undo.md",
     uninstall: "docs/uninstall.md",
     upgrade: "docs/upgrade.md",

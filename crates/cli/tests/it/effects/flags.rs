@@ -179,9 +179,23 @@ trust --json | cli/tests/it/trusting/command.rs::trust_speaks_json
 status --watch | cli/tests/it/status_and_logs.rs::a_running_loop_is_watched_and_followed_until_it_ends
 status --json | cli/tests/it/status_and_logs.rs::a_finished_run_is_reported_on_a_page_and_as_json > json
 logs --follow | cli/tests/it/status_and_logs.rs::a_running_loop_is_watched_and_followed_until_it_ends
-logs --replay | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
+replay --speed | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
+replay --from | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
+replay --max-pause | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
+replay --ui | cli/tests/it/status_and_logs.rs::a_replay_in_json_has_the_output_of_agents_between_the_facts
+bundle --output | cli/tests/it/status_and_logs.rs::a_bundle_has_no_secret_and_is_never_overwritten
+bundle --with-logs | cli/tests/it/status_and_logs.rs::a_bundle_has_no_secret_and_is_never_overwritten
+bundle --force | cli/tests/it/status_and_logs.rs::a_bundle_has_no_secret_and_is_never_overwritten
 logs --json | cli/tests/it/status_and_logs.rs::the_logs_show_what_was_shown
 report --csv | cli/tests/it/looping/budgets.rs::a_report_has_every_attempt_of_all_runs_or_of_one
+build, run, loop, plan --serve | cli/tests/it/web.rs::a_run_with_a_page_ends_by_itself_and_goes_on_without_one
+serve --listen | cli/tests/it/web.rs::other_machines_need_a_token_that_you_chose
+serve --token-file | cli/tests/it/web.rs::other_machines_need_a_token_that_you_chose
+serve --port | cli/tests/it/web.rs::a_port_in_use_is_an_error_with_another_port
+serve --read-only | cli/tests/it/web.rs::the_link_is_all_that_the_page_needs
+report --html | cli/tests/it/looping/budgets.rs::a_report_is_a_page_of_its_own_for_all_runs_for_one_or_for_a_day
+report --day | cli/tests/it/looping/budgets.rs::a_report_is_a_page_of_its_own_for_all_runs_for_one_or_for_a_day
+report --junit | cli/tests/it/looping/budgets.rs::a_report_has_every_attempt_of_all_runs_or_of_one
 report --json | cli/tests/it/looping/budgets.rs::a_report_has_every_attempt_of_all_runs_or_of_one
 
 task add --id | cli/tests/it/effects/tasks.rs::a_task_is_made_and_changed_with_all_its_fields

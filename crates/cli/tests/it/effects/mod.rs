@@ -157,7 +157,8 @@ fn flags_in(help: &str) -> BTreeMap<String, Vec<String>> {
     };
     let indented = |line: &&str| line.starts_with("  ") && !line.starts_with("       ");
     let spellings = |line: &str| -> Vec<String> {
-        let words = line.split_whitespace().map(|word| word.trim_end_matches(','));
+        let words =
+            line.split_whitespace().map(|word| word.split([',', '[']).next().unwrap_or(word));
         words.take_while(|word| is_flag(word)).map(str::to_owned).collect()
     };
     let found = help.lines().filter(indented).map(spellings);

@@ -120,20 +120,30 @@ fn a_report_has_every_attempt_of_all_runs_or_of_one() {
     build(&env, &[&works_for("0.5"), &works_for("1")], &[]).success();
     let csv = report(&env, &["--csv"]).success();
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
-    let heads = "attempt,run,task,model,day,started_at,ended_at,duration_ms,outcome,input_tokens,output_tokens,cost_usd,kind";
+    let heads = "attempt,run,task,model,day,started_at,ended_at,duration_ms,outcome,input_tokens,output_tokens,cost_usd,kind,agent,gates";
     assert_eq!(csv.lines().next(), Some(heads));
     let short = |row: &Vec<&str>| [row[2], row[8], row[9], row[10], row[11]].join(" ");
     assert_eq!(
         rows[1..].iter().map(short).collect::<Vec<_>>(),
         ["a no-signal 1000 10 0.250000", "a done 1000 10 0.500000", "b done 1000 10 1.000000"]
     );
-    assert!(rows[1..].iter().all(|row| row.len() == 13 && row[4].len() == 10), "{csv}");
+    assert!(rows[1..].iter().all(|row| row.len() == 15 && row[4].len() == 10), "{csv}");
     let one = report(&env, &[&first, "--csv"]).success();
     assert_eq!((one.lines().count(), one.contains("no-signal")), (2, true));
     let text = report(&env, &[]).success();
     assert!(text.contains("TASK") && text.contains("MODEL") && text.contains("DAY"), "{text}");
     assert!(text.contains("Total: 3 attempts, 3k tokens in, 30 out, "), "{text}");
     assert!(text.trim_end().ends_with("$1.75"), "{text}");
+    let done = rows[1..].iter().filter(|row| row[8] == "done");
+    assert!(done.clone().count() == 2 && done.clone().all(|row| row[13] == "script"), "{csv}");
+    let junit = report(&env, &["--junit"]).success();
+    assert!(junit.starts_with("<?xml version=\"1.0\"") && junit.contains(&first), "{junit}");
+    assert_eq!(junit.matches("<testsuite ").count(), 2, "{junit}");
+    assert_eq!(junit.matches("<testcase ").count(), 3, "{junit}");
+    let ran = report(&env, &[&first, "--junit=junit.xml"]);
+    assert!(ran.stderr.contains("Wrote junit.xml") && ran.success().is_empty());
+    let written = std::fs::read_to_string(env.repo().join("junit.xml")).unwrap();
+    assert_eq!(written.matches("<testsuite ").count(), 1, "{written}");
     let json: Value = ralph_testkit::data(&report(&env, &["--json"]).success());
     assert_eq!(json["total"]["cost_micro_usd"], 1_750_000);
     assert_eq!(
@@ -141,6 +151,56 @@ fn a_report_has_every_attempt_of_all_runs_or_of_one() {
         (&"a".into(), &2.into())
     );
     assert_eq!(json["attempts"].as_array().unwrap().len(), 3);
+}
+
+/// The data inside of a page.
+fn data_in(html: &str) -> Value {
+    let (_, rest) = html.split_once("id=\"frozen\">").unwrap();
+    serde_json::from_str(rest.split_once("</script").unwrap().0).unwrap()
+}
+
+#[test]
+fn a_report_is_a_page_of_its_own_for_all_runs_for_one_or_for_a_day() {
+    let env = project(&["a", "b", "c"]);
+    env.task(&["update", "c", "--title", "</script>"]);
+    report(&env, &["--html"]).success();
+    assert!(!env.repo().join("ralph-report.html").exists(), "nothing to report yet");
+    build(&env, &[&works_for("0.5")], &["--once"]).success();
+    let first = journal(&env)[0]["run"].as_str().unwrap().to_owned();
+    build(&env, &[&works_for("1")], &["--once"]).success();
+    report(&env, &["--html"]).success();
+    let html = std::fs::read_to_string(env.repo().join("ralph-report.html")).unwrap();
+    assert!(html.contains("default-src 'none'") && !html.contains("src=\"/"));
+    let all = data_in(&html);
+    let json: Value = ralph_testkit::data(&report(&env, &["--json"]).success());
+    assert_eq!(all["report"], json);
+    assert_eq!(
+        (&all["session"]["frozen"], &all["session"]["read_only"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(
+        (all["runs"].as_array().unwrap().len(), all["tasks"].as_array().unwrap().len()),
+        (2, 3)
+    );
+    assert!(all["diff"]["a"].as_str().unwrap().contains("diff --git"), "{}", all["diff"]);
+    assert_eq!(all["task"]["a"]["attempts"].as_array().unwrap().len(), 1);
+    let one = data_in(&report(&env, &[&first, "--html=-"]).success());
+    assert_eq!(one["report"]["total"]["cost_micro_usd"], 500_000);
+    assert_eq!(
+        (&one["runs"][0]["run"], &one["live"]["runs"][0]["view"]["run"]),
+        (&first.as_str().into(), &first.as_str().into())
+    );
+    assert_eq!(
+        (one["runs"].as_array().unwrap().len(), one["tasks"][0]["id"].as_str()),
+        (1, Some("a"))
+    );
+    let day = json["days"][0]["name"].as_str().unwrap();
+    let of_day = data_in(&report(&env, &["--day", day, "--html=-"]).success());
+    assert_eq!(
+        of_day["report"]["attempts"].as_array().unwrap().len(),
+        json["days"][0]["attempts"].as_u64().unwrap() as usize
+    );
+    assert_eq!(report(&env, &["--day", "2001-01-01", "--csv"]).success().lines().count(), 1);
 }
 
 #[test]
@@ -154,7 +214,12 @@ fn a_report_on_what_is_not_there_and_budgets_that_are_no_numbers() {
     assert!(near.contains(&format!("did you mean {run}?")), "{near}");
     report(&env, &["../etc/passwd"]).failure(64);
     assert_eq!(report(&env, &["--csv", "--json"]).code, 64);
-    report(&env, &["--html"]).failure(64);
+    assert_eq!(report(&env, &["--html", "--json"]).code, 64);
+    let day = report(&env, &["--day", "15.11.2026"]).failure(64);
+    assert!(day.contains("write a day as YYYY-MM-DD"), "{day}");
+    assert_eq!(report(&env, &["--day", "2001-01-01"]).success(), "");
+    let lost = report(&env, &["--html=missing/report.html"]).failure(1);
+    assert!(lost.contains("missing/report.html cannot be written"), "{lost}");
     for value in ["-1", "lots", "nan", "inf", "1,5"] {
         for key in ["budget.task_usd", "budget.day_usd"] {
             let ran = again(&env, &["--set", &format!("{key}={value}")]);

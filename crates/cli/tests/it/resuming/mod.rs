@@ -273,3 +273,19 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
+
+#[test]
+fn the_display_of_the_interrupted_run_is_not_kept() {
+    let env = project(&["a", "b"]);
+    let all = [works(), works()];
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    cut_off(&env, &all, &["--max-retries", "7", "--set", "ui.mode=json"]);
+    let ran = goes_on(&env, &["build"], 0);
+    assert!(ran.stderr.contains("loop.max_retries=7"), "{}", ran.stderr);
+    assert!(
+        !ran.stderr.contains("ui.mode") && ran.stdout.is_empty(),
+        "{} {}",
+        ran.stderr,
+        ran.stdout
+    );
+}

@@ -110,8 +110,12 @@ pub fn decide(state: &RunState, input: &Input, now: Timestamp) -> Step {
         ) => {
             draft.candidate_made(at, tree, (files, *file_count), *plan_only);
         }
-        (Input::GateStarted { gate, .. }, _) => {
-            draft.fact(Fact::GateStarted { slot: at, gate: gate.clone() });
+        (Input::GateStarted { gate, timeout_ms, .. }, _) => {
+            let (gate, timeout_ms) = (gate.clone(), *timeout_ms);
+            draft.fact(Fact::GateStarted { slot: at, gate, timeout_ms });
+        }
+        (Input::StepStarted { step, timeout_ms, .. }, _) => {
+            draft.fact(Fact::StepStarted { slot: at, step: *step, timeout_ms: *timeout_ms });
         }
         (
             Input::Judged { tree, gates, tree_changed_while_judging, conflict, change, .. },

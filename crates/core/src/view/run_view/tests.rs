@@ -229,6 +229,36 @@ fn waits_pauses_and_errors_are_reported() {
 }
 
 #[test]
+fn a_gate_and_a_step_have_an_end_where_the_journal_names_it() {
+    let mut run = Run::new(1);
+    run.begin(0, 1, "t-1");
+    let of = |line: &str| serde_json::from_str::<Fact>(line).unwrap();
+    let shown = |run: &Run| (run.view.slots[0].activity(), run.view.slots[0].limit_ms());
+    // As ralph 0.1 wrote it.
+    run.fact(of(r#"{"kind":"gate_started","slot":0,"gate":"test"}"#));
+    assert_eq!(shown(&run), ("gate test".to_owned(), None));
+    run.fact(of(r#"{"kind":"gate_started","slot":0,"gate":"test","timeout_ms":1800000}"#));
+    assert_eq!(shown(&run), ("gate test".to_owned(), Some(1_800_000)));
+    run.fact(of(r#"{"kind":"step_started","slot":0,"step":"setup","timeout_ms":5000}"#));
+    assert_eq!(shown(&run), ("running the setup command".to_owned(), Some(5_000)));
+    run.fact(Fact::SessionStarted { slot: 0, log: String::new() });
+    assert_eq!(shown(&run), ("working".to_owned(), None));
+}
+
+#[test]
+fn a_run_without_sessions_says_what_it_waits_for() {
+    let mut run = Run::new(1);
+    run.fact(Fact::Publishing);
+    let phase = run.view.phase.clone().unwrap();
+    assert_eq!((phase.what, phase.since), ("publishing the branch", run.view.last_at));
+    let until = Timestamp::from_millis(9_000_000);
+    run.fact(Fact::Watching { page: "https://x".into(), until });
+    assert_eq!(run.view.phase.as_ref().and_then(|phase| phase.until), Some(until));
+    run.fact(Fact::Reviewed { review: Review::blank(crate::run::ReviewEnd::Green, "") });
+    assert_eq!(run.view.phase, None);
+}
+
+#[test]
 fn lists_do_not_grow_without_bound() {
     let mut run = Run::new(1);
     for n in 0..200 {
@@ -283,4 +313,27 @@ fn the_forecast_uses_the_finished_tasks_of_the_run() {
     assert_eq!((reported.tasks, reported.micro_usd, reported.from_tasks), (4, Some(800_000), 3));
     run.session(0, Usage { input_tokens: 9, ..Usage::default() });
     assert_eq!(run.view.forecast().unwrap().micro_usd, None, "a price is missing");
+}
+
+#[test]
+fn json_has_the_words_of_what_a_slot_does() {
+    let mut run = Run::new(2);
+    let wait = Wait::Others { tasks: 2 };
+    run.fact(Fact::WaitStarted { slot: 0, wait, until: None });
+    run.fact(Fact::Surveying { slot: 1 });
+    let json = serde_json::to_value(&run.view).unwrap();
+    assert_eq!(json["slots"][0]["activity"], "waiting: other agents have claimed the 2 open tasks");
+    assert_eq!(json["slots"][1]["activity"], "looking for work");
+}
+
+#[test]
+fn json_has_the_cost_of_sessions_under_way() {
+    let mut run = Run::new(1);
+    let usage = Usage { cost_micro_usd: Some(200_000), ..Usage::default() };
+    run.session(0, usage);
+    let message = AgentEvent::Message { model: "opus".to_owned(), usage };
+    run.view.on_agent_event(0, &message, Timestamp::default());
+    let json = serde_json::to_value(&run.view).unwrap();
+    assert_eq!(json["usage"]["cost_micro_usd"], 200_000);
+    assert_eq!(json["usage_so_far"]["cost_micro_usd"], 400_000);
 }

@@ -12,7 +12,7 @@ use ralph_core::branch::{BranchName, TASK_PREFIX, task_of_branch};
 use ralph_core::records::{Attempt, Verdict};
 use ralph_core::run::{
     CommitPlan, Conflict, FinishedWork, GateReport, Input, Landing, MERGE, Notice, Port,
-    Settlement, TaskBrief,
+    Settlement, SlotStep, TaskBrief,
 };
 use ralph_core::task::{Actor, Status};
 
@@ -30,7 +30,7 @@ use crate::run_files::WorktreeLock;
 use crate::sandbox::Hooked;
 use crate::vcs::GitVcs;
 use crate::vcs::trunk::{Replayed, Trunk};
-use crate::worktrees::setup_command::{WorktreeSetupError, run_worktree_setup};
+use crate::worktrees::setup_command::{self, WorktreeSetupError, run_worktree_setup};
 use crate::worktrees::{Identity, Wanted, WorktreeRefusal, Worktrees};
 
 /// How many commits that have landed are named.
@@ -60,7 +60,14 @@ fn task_branch(task: &TaskId) -> Result<BranchName, GitError> {
 
 impl WorktreePool {
     /// Creates the worktree of a task, or reuses the existing one.
-    fn open(&self, setup: &Setup, task: &TaskBrief) -> Result<(Workspace, Vec<String>), Failed> {
+    /// `begins` is called before a step that may take a while.
+    fn open(
+        &self,
+        setup: &Setup,
+        task: &TaskBrief,
+        begins: impl Fn(SlotStep),
+    ) -> Result<(Workspace, Vec<String>), Failed> {
+        begins(SlotStep::Worktree);
         let branch = task_branch(&task.id)?;
         let tip = self.trunk.tip()?;
         let wanted = Wanted {
@@ -87,6 +94,7 @@ impl WorktreePool {
                 self.worktrees.vcs(project.clone())?.shown_to_judges(None)?,
             );
             let environment = setup.judge_environment();
+            begins(SlotStep::Setup);
             run_worktree_setup(
                 worktrees,
                 &branch,
@@ -151,7 +159,12 @@ impl Ports {
         task: Option<&TaskBrief>,
     ) -> Result<(), Failed> {
         let (Some(pool), Some(task)) = (&self.setup.work.pool, task) else { return Ok(()) };
-        let (workspace, notes) = pool.open(&self.setup, task)?;
+        let begins = |step| {
+            let timeout_ms = (step == SlotStep::Setup)
+                .then(|| u64::try_from(setup_command::TIMEOUT.as_millis()).unwrap_or(u64::MAX));
+            self.step(&Input::StepStarted { slot: slot.id, step, timeout_ms });
+        };
+        let (workspace, notes) = pool.open(&self.setup, task, begins)?;
         for note in notes {
             self.notice(note);
         }

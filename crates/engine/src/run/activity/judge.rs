@@ -341,7 +341,8 @@ impl Ports {
 
     /// Runs a gate in `place`, and keeps what it prints with the iteration.
     async fn run_gate(&self, slot: &SlotState, gate: &GateSpec, place: &GateLocation<'_>) -> Ran {
-        self.step(&Input::GateStarted { slot: slot.id, gate: gate.name.clone() });
+        let timeout_ms = u64::try_from(gate.timeout.as_millis()).ok();
+        self.step(&Input::GateStarted { slot: slot.id, gate: gate.name.clone(), timeout_ms });
         let name = format!(".gate-{}.log", file_name(&gate.name));
         self.gate(slot, gate, place, &self.setup.files.logs.iteration(slot.iteration, &name)).await
     }

@@ -8,7 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ralph_core::agent::ProcessEnd;
-use ralph_core::run::{Class, Effect, Input, Publication, PublishEnd, Settlement};
+use ralph_core::run::{
+    Class, Effect, Input, Publication, PublishEnd, Settlement, SlotId, SlotStep,
+};
 use tokio::sync::watch;
 
 use crate::git::commit_of;
@@ -59,12 +61,13 @@ impl Ports {
     }
 
     /// Pushes the accepted commit, if configured. The next iteration that passes retries a failed push.
-    pub(in crate::run) fn push_settled(&self, settlement: &Settlement) {
+    pub(in crate::run) fn push_settled(&self, slot: SlotId, settlement: &Settlement) {
         let wanted = self.setup.policy.publish.is_some_and(|wanted| wanted.auto_push);
         let (Some(setup), true) = (&self.setup.publish, wanted) else { return };
         if settlement.class != Class::Done || *self.publisher.stop.borrow() != Stop::Go {
             return;
         }
+        self.step(&Input::StepStarted { slot, step: SlotStep::Push, timeout_ms: None });
         let branch = self.home.base().branch.unwrap_or_default();
         let reported = match self.push_if_wanted(setup, &branch) {
             Ok(None) => return,

@@ -145,7 +145,7 @@ impl Ports {
         self.plan.settled(self, slot, settlement);
         let counts = self.counts();
         self.leave(slot, settlement.land || settlement.put_back);
-        self.push_settled(settlement);
+        self.push_settled(slot.id, settlement);
         // What was just written counts only if it is in the file that others open.
         self.store_file.check()?;
         let put_back = u32::try_from(put_back).unwrap_or(u32::MAX);

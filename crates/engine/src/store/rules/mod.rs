@@ -42,6 +42,11 @@ impl<T: Table> RuleStore<T> {
         Self(table)
     }
 
+    /// The table below the rules.
+    pub(in crate::store) fn table(&self) -> &T {
+        &self.0
+    }
+
     fn change<R>(
         &mut self,
         durability: Durability,

@@ -32,6 +32,12 @@ impl SqliteStore {
         Ok(open::reader(path)?.map(|opened| Self::over(SqliteTable::new(path, opened))))
     }
 
+    /// A number that differs from the last one whenever another connection has changed something. It costs a look at the
+    /// memory that connections share.
+    pub fn data_version(&self) -> Result<u64> {
+        self.table().data_version()
+    }
+
     /// A store of its own in memory, with nothing in it.
     pub fn empty() -> Result<Self> {
         Ok(Self::over(SqliteTable::new(Path::new(":memory:"), open::empty()?)))

@@ -57,6 +57,11 @@ impl SqliteTable {
         }
     }
 
+    pub(super) fn data_version(&self) -> Result<u64> {
+        self.sql(|c| c.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0)))
+            .map(i64::cast_unsigned)
+    }
+
     pub(super) fn run(&self, text: &str, values: impl Params) -> Result<()> {
         self.changed(text, values).map(drop)
     }
