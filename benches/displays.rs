@@ -366,7 +366,9 @@ fn run(folder: &Path, speech: Speech, watched: Watched) -> Duration {
     rest.join().unwrap().unwrap();
     for bytes in read {
         let bytes = bytes.join().unwrap();
-        assert!(bytes > 10_000, "each viewer sees what the agent says: {bytes}");
+        // A run that says everything at once may be over before the page has shown any of it.
+        let is_paced = speech.pause_ms > 0;
+        assert!(bytes > 10_000 || !is_paced, "each viewer sees what the agent says: {bytes}");
     }
     std::fs::remove_dir_all(&repo).unwrap();
     let _ = std::fs::remove_file(cassette.with_extension("jsonl.cursor"));
