@@ -16,6 +16,7 @@ use ralph_testkit::real_agent::{AgentName, RealAgent};
 use ralph_testkit::{Ran, send_signal, times, wait_until};
 
 use crate::RALPH;
+use crate::real_agents::processes;
 use cases::{CASES, Case, Interruption};
 
 /// Long enough for an agent that tries again by itself, on a loaded machine.
@@ -176,21 +177,6 @@ fn last_lines(agent: &RealAgent) -> String {
     let lines: Vec<&str> =
         text.lines().rev().take(6).map(|line| &line[..line.floor_char_boundary(1_000)]).collect();
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
-}
-
-/// The processes that have the home of this test. Those that have ended and were not waited for have no environment.
-fn processes(agent: &RealAgent) -> Vec<String> {
-    let home = format!("HOME={}", agent.home().display());
-    let mut found = vec![];
-    for entry in std::fs::read_dir("/proc").unwrap() {
-        let folder = entry.unwrap().path();
-        let environment = std::fs::read(folder.join("environ")).unwrap_or_default();
-        if environment.split(|byte| *byte == 0).any(|word| word == home.as_bytes()) {
-            let command = std::fs::read(folder.join("cmdline")).unwrap_or_default();
-            found.push(String::from_utf8_lossy(&command).replace('\0', " "));
-        }
-    }
-    found
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod opencode;
 
 use std::time::Duration;
 
+use ralph_testkit::TestEnv;
 use ralph_testkit::agents::{AgentEnv, AgentKind};
 use ralph_testkit::model_server::{Request, Script, Turn};
 use ralph_testkit::{Ran, send_signal, wait_until};
@@ -84,8 +85,8 @@ fn openings(env: &AgentEnv) -> Vec<Request> {
     env.sessions_seen().into_iter().map(|turns| turns[0].clone()).collect()
 }
 
-/// The processes that have the home of this test.
-fn processes(env: &AgentEnv) -> Vec<String> {
+/// The processes that have the home of this test. Those that have ended and were not waited for have no environment.
+pub(crate) fn processes(env: &TestEnv) -> Vec<String> {
     let home = format!("HOME={}", env.home().display());
     let mut found = vec![];
     for entry in std::fs::read_dir("/proc").unwrap() {
