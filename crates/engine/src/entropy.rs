@@ -15,7 +15,7 @@ pub(crate) fn keyed_hash(content: impl std::hash::Hash) -> u64 {
     KEY.get_or_init(RandomState::new).hash_one(content)
 }
 
-/// A secret of 128 bits as 32 hex digits, from the system: unlike ids, nobody can guess it from others.
+/// A secret of 128 bits as 32 hex digits, from the system: unlike ids, it cannot be guessed from others.
 pub fn secret() -> io::Result<String> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;

@@ -35,7 +35,7 @@ const MODULES: [&str; 17] = [
     "/app.js",
 ];
 
-/// What the document may do: run what is in it, and ask nobody for anything.
+/// What the document may do: run what is in it, and load nothing.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'";
 

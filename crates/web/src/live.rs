@@ -1,6 +1,6 @@
 //! What happens now, for all viewers at once: one thread folds the stream of runs and renders what changed, at most every
 //! 100 ms. A viewer takes from that what it has not seen, whenever it has read the last part: a slow one gets larger parts
-//! and holds up nobody.
+//! and delays no other.
 
 #[cfg(test)]
 mod agreement;
@@ -21,7 +21,7 @@ pub(crate) use viewer::viewer;
 
 /// How often viewers get something new.
 const EVERY_MS: u64 = 100;
-/// The same while nobody looks: the next viewer then gets a picture that is not old.
+/// The same without a viewer: the next viewer then gets a picture that is not old.
 const UNWATCHED_MS: u64 = 1_000;
 /// How long the thread waits for the next event.
 const WAIT: Duration = Duration::from_millis(500);
@@ -69,7 +69,7 @@ impl Live {
         self.changed.send_replace(revision);
     }
 
-    /// Starts the thread with the first viewer: a server that nobody looks at reads nothing.
+    /// Starts the thread with the first viewer: a server without viewers reads nothing.
     fn start(self: &Arc<Self>) {
         self.started.get_or_init(|| {
             let live = self.clone();

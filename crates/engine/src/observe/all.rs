@@ -174,7 +174,7 @@ impl EventSource for AllSource {
     }
 }
 
-/// Passes on what a run says until it has left, or until nobody reads any more.
+/// Passes on what a run says until it has left, or until its reader is gone.
 fn pass_on(
     number: RunNumber,
     mut source: impl EventSource,

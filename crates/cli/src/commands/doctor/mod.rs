@@ -99,7 +99,7 @@ pub(crate) fn cmd_doctor(args: &DoctorArgs, context: &mut Context<'_>) -> Done {
     report.end()
 }
 
-/// The checks that start no program of the repository and name nobody, as lines: for a bug report.
+/// The checks that start no program of the repository and name no user, as lines: for a bug report.
 pub(super) fn facts(context: &mut Context<'_>) -> String {
     let (settings, config) = state::settings(context);
     let mut checks = vec![git::present(), settings];
