@@ -4,10 +4,10 @@
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 
-use crate::agents::{AgentKind, install, settle};
+use crate::agents::{AgentKind, SLOW, install, settle};
 use crate::claude::configure as configure_claude;
 use crate::model_server::{ModelServer, Request, Script};
-use crate::{Ran, TestEnv, skip};
+use crate::{Ran, TestEnv, has_turn, skip};
 
 /// An agent of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,8 +86,11 @@ pub struct AcpEnv {
 
 impl AcpEnv {
     /// Starts the model server. `binary` is the ralph to test. `None`, with a printed warning, where the agent cannot be
-    /// installed.
+    /// installed, and where the test has no turn.
     pub fn new(binary: &str, agent: AcpAgent, script: Script) -> Option<Self> {
+        if matches!(agent, AcpAgent::Gemini | AcpAgent::Opencode) && !has_turn(SLOW) {
+            return None;
+        }
         let mut env = TestEnv::new(binary);
         let command = settle(&mut env).join(agent.name());
         if let Err(error) = agent.put(&command) {

@@ -12,7 +12,11 @@ use serde_json::json;
 
 use crate::claude;
 use crate::model_server::{ModelServer, Request, Script};
-use crate::{Ran, TestEnv, skip};
+use crate::{Ran, TestEnv, has_turn, skip};
+
+/// Of the tests with Gemini CLI and with opencode `./check` plays one in so many: they need ten seconds of a core for a
+/// task.
+pub(crate) const SLOW: u64 = 3;
 
 /// An agent beside Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +69,11 @@ impl AgentKind {
     }
 
     /// The executable. Installs it when it is missing; several tests may do so at once. `None`, with
-    /// a printed warning, where it cannot be installed.
+    /// a printed warning, where it cannot be installed, and where the test has no turn.
     pub fn executable(self) -> Option<PathBuf> {
+        if self != Self::Codex && !has_turn(SLOW) {
+            return None;
+        }
         install(self.name())
             .map_err(|error| skip(&format!("{}: not installed: {}", self.name(), error.trim())))
             .ok()

@@ -19,6 +19,8 @@ pub mod setup;
 pub mod shared_store;
 pub mod threats;
 
+use std::fs::OpenOptions;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -183,7 +185,7 @@ impl TestEnv {
     /// Gives the repository a user who commits: Tester, tester@example.org. Without git, which takes longer.
     pub fn identify(&self) {
         let config = self.repo().join(".git/config");
-        let mut config = std::fs::OpenOptions::new().append(true).open(config).unwrap();
+        let mut config = OpenOptions::new().append(true).open(config).unwrap();
         config.write_all(b"[user]\n\tname = Tester\n\temail = tester@example.org\n").unwrap();
     }
 
@@ -336,7 +338,6 @@ impl Ran {
 
 /// Prints that a test could not check something here, and why. `./check` counts these.
 pub fn skip(what: &str) {
-    use std::fs::OpenOptions;
     if let Some(file) = std::env::var_os("RALPH_SKIPS") {
         let mut file = OpenOptions::new().create(true).append(true).open(file).unwrap();
         writeln!(file, "{what}").unwrap();
@@ -423,6 +424,29 @@ pub fn sampled<T>(every: usize, cases: Vec<T>) -> Vec<T> {
     Times::from_environment().sampled(sample(), every, cases)
 }
 
+/// Whether `./check` plays this test for this [`sample`]: by chance one in `every` of those that ask. A test that somebody
+/// calls alone always plays, and so does every one under `./check --full`.
+pub fn has_turn(every: u64) -> bool {
+    let is_sample = std::env::var_os("RALPH_SAMPLE").is_some();
+    if !is_sample || Times::from_environment() != Times::Short {
+        return true;
+    }
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or_default();
+    let plays = is_drawn(name, sample(), every);
+    if !plays && let Some(file) = std::env::var_os("RALPH_LEFT_OUT") {
+        let mut file = OpenOptions::new().create(true).append(true).open(file).unwrap();
+        writeln!(file, "{name}").unwrap();
+    }
+    plays
+}
+
+fn is_drawn(name: &str, seed: u64, every: u64) -> bool {
+    let mut hasher = DefaultHasher::new();
+    (name, seed).hash(&mut hasher);
+    hasher.finish().is_multiple_of(every)
+}
+
 /// The numbers of the cases that a campaign of numbered cases tries: `short` of the `full` ones in a normal run,
 /// another part of them for each [`sample`].
 pub fn numbers(short: usize, full: usize) -> impl Iterator<Item = u64> {
@@ -468,4 +492,20 @@ pub fn without_times(text: &str) -> String {
         }
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_test_has_its_turn_and_no_commit_plays_them_all() {
+        let names = ["real_agents::gemini::a", "real_agents::opencode::b", "acp::c"];
+        for name in names {
+            let played = (0..300).filter(|seed| is_drawn(name, *seed, 3)).count();
+            assert!((60..140).contains(&played), "{name}: {played} of 300");
+        }
+        let all = |seed: &u64| names.iter().all(|name| is_drawn(name, *seed, 3));
+        assert!((0..300).filter(all).count() < 60);
+    }
 }
