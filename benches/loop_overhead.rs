@@ -35,14 +35,15 @@ use ralph_core::policy::strategy::{Strategy, TierNames};
 use ralph_core::records::FileChange;
 use ralph_core::run::{Budget, Claims, Picker, Policy, StopReason};
 use ralph_core::task::RetryLimit;
-use ralph_core::view::Reporter;
+use ralph_core::view::part::Part;
+use ralph_core::view::{Reporter, show};
 use ralph_engine::clock::SystemClock;
 use ralph_engine::entropy::Ids;
 use ralph_engine::ports::{
     Candidate, Checkout, GitError, RunBase, Saved, SessionCommits, Store, Trees, Vcs, Workspaces,
 };
 use ralph_engine::process::{CommandSpec, LineEffect, Listener, Mark, Stop, Watch, supervise};
-use ralph_engine::run::{Setup, run};
+use ralph_engine::run::{Reader, Setup, run};
 use ralph_engine::run_files::{RunLogs, private_file};
 use ralph_engine::store::SqliteStore;
 use ralph_testkit::fake_vcs::FakeVcs;
@@ -76,9 +77,9 @@ fn without_git(rounds: usize, iterations: usize, verdicts: &mut Verdicts) {
         let repo = folder.path().join(format!("r{round}"));
         repository(&repo, iterations);
         let setup = setup(&repo, &agent.program);
-        let reporters = reporters(&setup.files.logs);
+        let readers = readers(&setup.files.logs);
         let two = agent.between_in(folder.path(), iterations, || {
-            let ended = run(setup, reporters).unwrap();
+            let ended = run(setup, readers).unwrap();
             assert_eq!(ended.outcome.reason, StopReason::Complete);
         });
         over.push(figures(two.clone()).median.saturating_sub(figures(one.clone()).median));
@@ -143,12 +144,15 @@ impl Listener for IgnoreOutput {
     }
 }
 
-fn reporters(logs: &RunLogs) -> Vec<Box<dyn Reporter + Send>> {
+/// The displays of a run whose output goes into a pipe.
+fn readers(logs: &RunLogs) -> Vec<Reader> {
     let log = io::BufWriter::new(private_file(&logs.readable).unwrap());
-    vec![
-        Box::new(PlainReporter::new(io::sink(), Options::PLAIN)),
-        Box::new(SessionLog::new(log, ralph_core::time::Zone::UTC)),
-    ]
+    let plain = PlainReporter::new(io::sink(), Options::PLAIN);
+    vec![reader(plain), reader(SessionLog::new(log, ralph_core::time::Zone::UTC))]
+}
+
+fn reader(mut display: impl Reporter + Send + 'static) -> Reader {
+    Box::new(move |source| show(source, Part::Whole, &mut display, |last| last))
 }
 
 fn setup(repo: &Path, program: &Path) -> Setup {

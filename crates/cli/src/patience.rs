@@ -3,9 +3,7 @@
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use ralph_core::agent::AgentEvent;
-use ralph_core::run::{RunEvent, SlotId};
-use ralph_core::time::Timestamp;
+use ralph_core::run::RunEvent;
 use ralph_core::view::Reporter;
 
 /// What takes longer than this is named.
@@ -41,10 +39,6 @@ impl Reporter for UntilBegun {
     fn event(&mut self, _event: &RunEvent) {
         self.0.take();
     }
-
-    fn agent(&mut self, _slot: SlotId, _event: &AgentEvent) {}
-
-    fn tick(&mut self, _now: Timestamp) {}
 }
 
 #[cfg(test)]

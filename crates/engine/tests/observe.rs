@@ -116,15 +116,14 @@ impl Run {
         self.seq += 1;
         let (run, at) = (self.id.clone(), Timestamp::from_millis(1));
         let fact = Fact::Surveying { slot: 0 };
-        self.feed
-            .append(&[RunEvent { v: RunEvent::VERSION, run, seq: self.seq, at, fact }])
-            .unwrap();
-        self.live.fact(self.seq);
+        let event = RunEvent { v: RunEvent::VERSION, run, seq: self.seq, at, fact };
+        self.feed.append(std::slice::from_ref(&event)).unwrap();
+        self.live.fact(event);
     }
 
     fn says(&self, text: &str) {
         let event = AgentEvent::Text { text: text.to_owned() };
-        self.live.agent(0, Timestamp::from_millis(2), &event);
+        self.live.agent(0, Timestamp::from_millis(2), event);
     }
 
     fn end(mut self, world: &World) {

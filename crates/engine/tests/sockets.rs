@@ -261,8 +261,9 @@ impl Controlled {
     fn fact(&mut self, seq: u64, fact: Fact) {
         let run = RunId::new("r-abcd2345").unwrap();
         let at = Timestamp::from_millis(1_000 + seq.cast_signed());
-        self.feed.append(&[RunEvent { v: RunEvent::VERSION, run, seq, at, fact }]).unwrap();
-        self.live.fact(seq);
+        let event = RunEvent { v: RunEvent::VERSION, run, seq, at, fact };
+        self.feed.append(std::slice::from_ref(&event)).unwrap();
+        self.live.fact(event);
     }
 
     fn surveying(&mut self, seq: u64) {
@@ -271,7 +272,7 @@ impl Controlled {
 
     fn says(&self, text: &str) {
         let event = AgentEvent::Text { text: text.to_owned() };
-        self.live.agent(0, Timestamp::from_millis(self.live_time()), &event);
+        self.live.agent(0, Timestamp::from_millis(self.live_time()), event);
     }
 
     /// Later each time.
@@ -395,7 +396,7 @@ async fn a_follower_that_was_disconnected_continues_where_it_was() {
     run.live.agent(
         0,
         Timestamp::from_millis(i64::from(u32::MAX)),
-        &AgentEvent::Text { text: "b".to_owned() },
+        AgentEvent::Text { text: "b".to_owned() },
     );
     run.live.close();
     assert_eq!(apart(move || all_of(source)).await, ["2", "b", "Left"]);
@@ -408,7 +409,8 @@ async fn facts_of_a_newer_ralph_are_passed_on() {
     let unknown =
         r#"{"v":1,"run":"r-abcd2345","seq":1,"at":"2026-01-01T00:00:00Z","kind":"of_tomorrow"}"#;
     run.feed.append_line(unknown).unwrap();
-    run.live.fact(1);
+    let read = unknown.replace("of_tomorrow\"", "surveying\",\"slot\":0");
+    run.live.fact(serde_json::from_str(&read).unwrap());
     run.surveying(2);
     run.live.close();
     let path = run.socket.path().to_owned();

@@ -16,8 +16,6 @@ use ralph_core::time::{Timestamp, millis};
 use ralph_core::view::Reporter;
 use serde::Serialize;
 
-use crate::logs::PartReporter;
-
 #[derive(Serialize)]
 struct AgentLine<'a> {
     v: u32,
@@ -56,7 +54,6 @@ enum Role {
 #[derive(Debug)]
 pub struct JsonReporter<W> {
     out: W,
-    clock: fn() -> Timestamp,
     run: Option<RunId>,
     /// Whether the run writes a plan.
     plans: bool,
@@ -66,9 +63,9 @@ pub struct JsonReporter<W> {
 }
 
 impl<W: Write> JsonReporter<W> {
-    /// A display that writes to `out`. Events of agents get the time that `clock` shows.
-    pub const fn new(out: W, clock: fn() -> Timestamp) -> Self {
-        Self { out, clock, run: None, plans: false, sessions: BTreeMap::new(), broken: false }
+    /// A display that writes to `out`.
+    pub const fn new(out: W) -> Self {
+        Self { out, run: None, plans: false, sessions: BTreeMap::new(), broken: false }
     }
 
     /// Follows which session runs in which slot.
@@ -110,28 +107,21 @@ impl<W: Write> Reporter for JsonReporter<W> {
         }
     }
 
-    fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
-        let at = (self.clock)();
-        self.agent_at(slot, event, at);
-    }
-
-    fn finish(&mut self) {
-        let _ = self.out.flush();
-    }
-}
-
-impl<W: Write> PartReporter for JsonReporter<W> {
     fn skip(&mut self, event: &RunEvent) {
         self.run = Some(event.run.clone());
         self.follow(&event.fact);
     }
 
-    fn agent_at(&mut self, slot: SlotId, event: &AgentEvent, at: Timestamp) {
+    fn agent(&mut self, slot: SlotId, at: Timestamp, event: &AgentEvent) {
         let (run, session) = (self.run.as_ref(), &*self.sessions.entry(slot).or_default());
         let line = AgentLine { v: RunEvent::VERSION, run, at, kind: "agent", slot, session, event };
         if !self.broken {
             self.broken = !write_line(&mut self.out, &line);
         }
+    }
+
+    fn finish(&mut self) {
+        let _ = self.out.flush();
     }
 
     fn is_broken(&self) -> bool {
@@ -148,11 +138,12 @@ mod tests {
     fn facts_are_the_lines_of_the_journal_and_agents_come_between() {
         let events = sample::run();
         let mut out = Vec::new();
-        let mut reporter = JsonReporter::new(&mut out, || Timestamp::from_millis(1_500));
+        let mut reporter = JsonReporter::new(&mut out);
         for event in &events {
             reporter.event(event);
             if matches!(event.fact, Fact::SessionStarted { .. }) {
-                reporter.agent(0, &AgentEvent::Text { text: "Hello,\nworld".into() });
+                let text = AgentEvent::Text { text: "Hello,\nworld".into() };
+                reporter.agent(0, Timestamp::from_millis(1_500), &text);
             }
         }
         reporter.finish();
@@ -175,7 +166,7 @@ mod tests {
     #[test]
     fn the_verifier_has_its_own_role_and_session() {
         let mut out = Vec::new();
-        let mut reporter = JsonReporter::new(&mut out, Timestamp::default);
+        let mut reporter = JsonReporter::new(&mut out);
         let model = None;
         for fact in [
             Fact::SessionStarted { slot: 1, log: "logs/r/iteration-007.ndjson".into() },
@@ -184,7 +175,7 @@ mod tests {
         ] {
             reporter.follow(&fact);
         }
-        reporter.agent(1, &AgentEvent::Text { text: "It holds.".into() });
+        reporter.agent(1, Timestamp::default(), &AgentEvent::Text { text: "It holds.".into() });
         let line: serde_json::Value = serde_json::from_slice(&out).unwrap();
         assert_eq!((&line["role"], &line["task"]), (&"verifier".into(), &serde_json::Value::Null));
         assert_eq!(line["session"], "iteration-007.verifier");
@@ -193,7 +184,7 @@ mod tests {
     #[test]
     fn a_reader_that_went_away_ends_the_writing_and_nothing_else() {
         let mut room = [0; 10];
-        let mut reporter = JsonReporter::new(&mut room[..], Timestamp::default);
+        let mut reporter = JsonReporter::new(&mut room[..]);
         for event in sample::run() {
             reporter.event(&event);
         }

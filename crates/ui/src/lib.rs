@@ -24,7 +24,6 @@ pub mod dry_run;
 pub mod jsonl;
 pub mod lanes;
 pub mod line;
-pub mod logs;
 pub mod plain;
 pub mod ports;
 pub mod report;

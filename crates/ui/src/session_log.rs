@@ -256,7 +256,7 @@ impl<W: Write> Reporter for SessionLog<W> {
         }
     }
 
-    fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
+    fn agent(&mut self, slot: SlotId, _at: Timestamp, event: &AgentEvent) {
         let Some(block) = self.blocks.get_mut(&slot) else { return };
         let lines = block.stream.event(event, false, Fit::PLAIN);
         self.say(slot, lines);

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use clap::Args;
 use ralph_core::TaskId;
 use ralph_core::run::{Fact, RunEvent, SlotId};
-use ralph_ui::logs::Part;
+use ralph_core::view::part::Part;
 
 use super::follow::follow;
 use super::tell::tell;

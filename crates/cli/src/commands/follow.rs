@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ralph_core::Timestamp;
 use ralph_core::agent::AgentEvent;
 use ralph_core::run::{RunEvent, SlotId};
 use ralph_core::view::Reporter;
+use ralph_core::view::part::{LogFilter, Part};
 use ralph_core::view::stream::{EventSource, Next, Observed, RunNumber};
 use ralph_engine::clock;
 use ralph_ui::lanes::{LaneWriter, prefixes};
-use ralph_ui::logs::{LogFilter, Part};
 use ralph_ui::plain::{Options, PlainReporter};
 
 use super::logs::options;
@@ -54,7 +55,9 @@ pub(super) fn follow(
                     break;
                 }
             }
-            Observed::Agent { slot, event, .. } if !json => screens.agent(seen.of, slot, &event),
+            Observed::Agent { slot, at, event } if !json => {
+                screens.agent(seen.of, slot, at, &event);
+            }
             Observed::Missed { slot } if !json => screens.missed(seen.of, slot),
             Observed::Joined { name } if !json => screens.join(seen.of, &name),
             Observed::Left if !json => screens.leave(seen.of)?,
@@ -135,10 +138,10 @@ impl Screens {
         }
     }
 
-    fn agent(&mut self, run: RunNumber, slot: SlotId, event: &AgentEvent) {
+    fn agent(&mut self, run: RunNumber, slot: SlotId, at: Timestamp, event: &AgentEvent) {
         let screen = self.shown(run).filter(|screen| screen.filter.admits_slot(slot));
         if let Some(screen) = screen {
-            screen.reporter.agent(slot, event);
+            screen.reporter.agent(slot, at, event);
         }
     }
 

@@ -7,10 +7,11 @@ use std::path::Path;
 
 use clap::Args;
 use ralph_core::run::{Fact, RunEvent};
+use ralph_core::view::part::{LogFilter, Part};
+use ralph_core::view::show;
 use ralph_engine::observe::StoredSource;
 use ralph_engine::run_files::RunLogs;
 use ralph_engine::untrusted::open_own;
-use ralph_ui::logs::{LogFilter, Part, show};
 use ralph_ui::plain::{Options, PlainReporter};
 
 use super::follow::follow;
@@ -73,7 +74,7 @@ pub(crate) fn cmd_logs(args: &LogsArgs, context: &mut Context<'_>) -> Done {
     let options = Options { progress: false, ..options(context)? };
     let mut reporter = PlainReporter::new(io::stdout().lock(), options);
     let mut source = StoredSource::new(named.journal.into(), named.part);
-    show(&mut source, named.part, &mut reporter);
+    show(&mut source, named.part, &mut reporter, |last| last);
     Ok(reporter.close()?)
 }
 

@@ -5,10 +5,10 @@ use std::io;
 use clap::{Args, ValueEnum};
 use ralph_core::time::Timestamp;
 use ralph_core::view::playback::{Place, Speed, Timeline, span};
+use ralph_core::view::show;
 use ralph_engine::clock;
 use ralph_engine::observe::playback::{Pace, Playback};
 use ralph_ui::jsonl::JsonReporter;
-use ralph_ui::logs::show;
 use ralph_ui::plain::PlainReporter;
 use ralph_ui::tui;
 
@@ -93,8 +93,8 @@ pub(crate) fn cmd_replay(args: &ReplayArgs, context: &mut Context<'_>) -> Done {
         ReplayDisplay::Json => {
             let part = named.part;
             let mut playback = open(named, from, pace);
-            let mut reporter = JsonReporter::new(io::stdout().lock(), clock::now);
-            show(&mut playback, part, &mut reporter);
+            let mut reporter = JsonReporter::new(io::stdout().lock());
+            show(&mut playback, part, &mut reporter, |last| last);
             Ok(())
         }
         ReplayDisplay::Tui => play_on_screen(named, from, pace, context),
@@ -127,7 +127,7 @@ pub(super) fn play_plain(
 ) -> Done {
     let part = named.part;
     let mut reporter = PlainReporter::new(io::stdout(), options(context)?);
-    show(&mut open(named, from, pace), part, &mut reporter);
+    show(&mut open(named, from, pace), part, &mut reporter, |last| last);
     Ok(reporter.close()?)
 }
 

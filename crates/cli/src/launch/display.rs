@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex};
 use ralph_core::Timestamp;
 use ralph_core::agent::AgentEvent;
 use ralph_core::run::{RunEvent, SlotId};
-use ralph_core::view::Reporter;
+use ralph_core::view::part::Part;
+use ralph_core::view::{Reporter, show};
 use ralph_engine::clock;
 use ralph_engine::project::Project;
+use ralph_engine::run::Reader;
 use ralph_engine::run_files::{RunLogs, private_file};
 use ralph_ui::jsonl::JsonReporter;
 use ralph_ui::lanes::LaneWriter;
@@ -49,21 +51,39 @@ pub(crate) fn shown(config: &Config) -> DisplayKind {
     }
 }
 
-pub(super) fn reporters(
+/// One that a thread may have.
+pub(super) type AnyReporter = Box<dyn Reporter + Send>;
+
+/// What shows a run. A terminal may stand still for hours, so what must go on meanwhile reads the stream by itself.
+pub(super) struct Displays {
+    pub(super) screen: Vec<AnyReporter>,
+    /// The session log, the notifications, and what others learn of the run.
+    pub(super) others: Vec<AnyReporter>,
+}
+
+impl Displays {
+    pub(super) fn readers(self) -> Vec<Reader> {
+        let reader = |mut all: Vec<AnyReporter>| -> Reader {
+            Box::new(move |source| show(source, Part::Whole, &mut all, |_| clock::now()))
+        };
+        vec![reader(self.screen), reader(self.others)]
+    }
+}
+
+pub(super) fn displays(
     config: &Config,
     project: &Project,
     logs: &RunLogs,
     (shared, conversation): (Option<&Shared>, Option<&Conversation>),
     context: &Context<'_>,
-) -> Result<Vec<Box<dyn Reporter + Send>>> {
+) -> Result<Displays> {
     let shown = shown(config);
     let out: Box<dyn Write + Send> = match (shared, shown) {
         (Some(shared), _) => Box::new(shared.writer()),
         (None, DisplayKind::Plain | DisplayKind::Tui) => Box::new(io::stderr()),
         (None, DisplayKind::Json) => Box::new(io::stdout()),
     };
-    let mut all: Vec<Box<dyn Reporter + Send>> = Vec::new();
-    match shown {
+    let screen: AnyReporter = match shown {
         // The screen belongs to another process than the run; a run in this one prints lines.
         DisplayKind::Plain | DisplayKind::Tui => {
             let mut options = options(project, context);
@@ -75,16 +95,16 @@ pub(super) fn reporters(
             if let Some(conversation) = conversation {
                 reporter = reporter.within(conversation.clone());
             }
-            all.push(Box::new(Terminal(reporter, margin)));
+            Box::new(Terminal(reporter, margin))
         }
-        DisplayKind::Json => all.push(Box::new(JsonReporter::new(out, clock::now))),
-    }
+        DisplayKind::Json => Box::new(JsonReporter::new(out)),
+    };
     let file = private_file(&logs.readable)
         .map_err(|error| CliError::file(&logs.readable, "written", error))?;
-    all.push(Box::new(SessionLog::new(BufWriter::new(file), clock::zone())));
-    // The last display: ending it may take a moment.
-    all.extend(notify::notifier(config, project, context)?);
-    Ok(all)
+    let log: AnyReporter = Box::new(SessionLog::new(BufWriter::new(file), clock::zone()));
+    // The notifications come last: ending them may take a moment.
+    let others = std::iter::once(log).chain(notify::notifier(config, project, context)?).collect();
+    Ok(Displays { screen: vec![screen], others })
 }
 
 /// How runs look on this terminal.
@@ -126,8 +146,12 @@ impl<W: Write> Reporter for Terminal<W> {
         self.0.event(event);
     }
 
-    fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
-        self.0.agent(slot, event);
+    fn agent(&mut self, slot: SlotId, at: Timestamp, event: &AgentEvent) {
+        self.0.agent(slot, at, event);
+    }
+
+    fn missed(&mut self, slot: SlotId) {
+        self.0.missed(slot);
     }
 
     fn tick(&mut self, now: Timestamp) {
@@ -139,5 +163,9 @@ impl<W: Write> Reporter for Terminal<W> {
 
     fn finish(&mut self) {
         self.0.finish();
+    }
+
+    fn is_broken(&self) -> bool {
+        self.0.is_broken()
     }
 }

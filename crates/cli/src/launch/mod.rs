@@ -50,7 +50,6 @@ use std::time::Duration;
 
 use ralph_core::glob::Patterns;
 use ralph_core::run::{Notice, Outcome, Picker, Policy, Resume};
-use ralph_core::view::Reporter;
 use ralph_core::{FeatureName, Lease, TaskId};
 use ralph_engine::clock;
 use ralph_engine::crash;
@@ -391,9 +390,9 @@ fn start(options: &RunOptions, context: &mut Context<'_>) -> Result<Outcome> {
         .patience("preparing the run: task database, sandbox, leftovers of earlier runs");
     let lock = lock(&project)?;
     let at = RunLocation::here(project);
-    let (setup, mut reporters) = assemble(options, at, lock, context)?;
-    reporters.insert(0, Box::new(UntilBegun(patience)));
-    let ended = run::run(setup, reporters).map_err(run_error)?;
+    let (setup, mut displays) = assemble(options, at, lock, context)?;
+    displays.screen.insert(0, Box::new(UntilBegun(patience)));
+    let ended = run::run(setup, displays.readers()).map_err(run_error)?;
     for note in ended.notes {
         context.out.warning(note);
     }
@@ -407,7 +406,7 @@ fn assemble(
     at: RunLocation,
     lock: WorktreeLock,
     context: &mut Context<'_>,
-) -> Result<(Setup, Vec<Box<dyn Reporter + Send>>)> {
+) -> Result<(Setup, display::Displays)> {
     let mut store = context.store_of_run()?;
     let ready = plan(options, &at, context, store.as_mut())?;
     drop(store);
@@ -455,7 +454,7 @@ fn assemble(
         .collect::<Result<Vec<_>, _>>()
         .map_err(bad_id)?;
     let screen = (at.lane.as_ref().map(|lane| &lane.display), options.conversation.as_ref());
-    let reporters = display::reporters(&config, &project, &logs, screen, context)?;
+    let displays = display::displays(&config, &project, &logs, screen, context)?;
     let handler = (context.program.session_handler)(context, project.clone(), config.clone());
     let opened = store_path.clone();
     let source = (preset, ready.plan.as_ref());
@@ -532,7 +531,7 @@ fn assemble(
         },
         policy,
     };
-    Ok((setup, reporters))
+    Ok((setup, displays))
 }
 
 /// The tasks of the plan as `ralph task peek` prints them.

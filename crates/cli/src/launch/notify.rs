@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 
 use ralph_core::run::Notice;
-use ralph_core::view::{NotificationRules, Reporter};
+use ralph_core::view::NotificationRules;
 use ralph_engine::host::host;
 use ralph_engine::notify::{Channel, ChannelContext, Notifier, Warn};
 use ralph_engine::project::Project;
 use ralph_ui::style::Meaning;
 
 use super::agent::gate_environment;
+use super::display::AnyReporter;
 use crate::config::{Config, key};
 use crate::error::{CliError, Result};
 use crate::wiring::Context;
@@ -113,7 +114,7 @@ pub(super) fn notifier(
     config: &Config,
     project: &Project,
     context: &Context<'_>,
-) -> Result<Option<Box<dyn Reporter + Send>>> {
+) -> Result<Option<AnyReporter>> {
     let channels = wished(config, context)?.channels;
     if channels.is_empty() {
         return Ok(None);

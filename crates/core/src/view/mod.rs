@@ -25,6 +25,6 @@ pub mod tries;
 pub mod words;
 
 pub use notification_rules::{MAX_MESSAGE, Message, NotificationKind, NotificationRules};
-pub use reporter::Reporter;
+pub use reporter::{Reporter, show};
 pub use run_view::{CommitView, EndedTask, QuestionView, RunPhase, RunView, SavedWork};
 pub use slot_view::{Doing, SlotView, TaskView, ToolView, Waiting};

@@ -1,22 +1,26 @@
-//! The stream of an active run, in its own process. The thread of the displays fills it; every reader gets the same, in the
-//! order of that thread, however late it comes and however slowly it reads.
+//! The stream of an active run, in its own process. One thread fills it; every reader gets the same, in the order of that
+//! thread, however late it comes and however slowly it reads.
 //!
 //! Facts are kept by their numbers alone: their text is in the journal, so a reader that is behind costs no memory and loses
-//! none. Output of agents is in no journal that is read here, so the last part of each slot is kept in memory. A reader that
+//! none. A display of the same process gets them from memory, so it has also those that a full disk refused. Output of agents is in no journal that is read here, so the last part of each slot is kept in memory. A reader that
 //! is further behind than that gets [`Observed::Missed`] where the lost output was.
+
+mod local;
 
 use std::collections::VecDeque;
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use ralph_core::Timestamp;
 use ralph_core::agent::AgentEvent;
-use ralph_core::run::SlotId;
+use ralph_core::run::{RunEvent, SlotId};
 use ralph_core::view::stream::Observed;
 use serde::Deserialize;
 use tokio::sync::watch;
+
+pub use local::LocalSource;
 
 /// How much output is kept for each slot, in bytes.
 const KEPT: usize = 256 * 1024;
@@ -37,6 +41,8 @@ struct Inner {
     state: Mutex<State>,
     /// Counts what was added, to wake readers.
     news: watch::Sender<u64>,
+    /// The same for readers in this process.
+    added: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -46,6 +52,8 @@ struct State {
     /// The place of the next output.
     next: u64,
     slots: Vec<Ring>,
+    /// For each reader in this process the facts that it has not had; `None` once it is gone.
+    local: Vec<Option<VecDeque<Arc<RunEvent>>>>,
     closed: bool,
 }
 
@@ -104,18 +112,13 @@ impl Ring {
         }
     }
 
-    /// What a reader gets next that has had everything before `from`.
-    fn next(&self, slot: SlotId, from: u64) -> Option<(Place, Observed)> {
+    /// The place of what a reader gets next that has had everything before `from`, and what it is; `None`: it is missing.
+    fn next(&self, from: u64) -> Option<(Place, Option<&(Timestamp, AgentEvent)>)> {
         if let Some(place) = self.dropped.filter(|place| place.order >= from) {
-            return Some((place, Observed::Missed { slot }));
+            return Some((place, None));
         }
         let first = self.kept.partition_point(|output| output.place.order < from);
-        let output = self.kept.get(first)?;
-        let what = match &output.event {
-            Some((at, event)) => Observed::Agent { slot, at: *at, event: event.clone() },
-            None => Observed::Missed { slot },
-        };
-        Some((output.place, what))
+        self.kept.get(first).map(|output| (output.place, output.event.as_ref()))
     }
 }
 
@@ -135,16 +138,21 @@ impl Live {
     /// The stream of a run with this journal.
     pub fn new(journal: &Path) -> Self {
         let (news, _) = watch::channel(0);
-        Self(Arc::new(Inner { journal: journal.to_owned(), state: Mutex::default(), news }))
+        let (journal, state, added) = (journal.to_owned(), Mutex::default(), Condvar::new());
+        Self(Arc::new(Inner { journal, state, news, added }))
     }
 
     /// A fact, which is in the journal already.
-    pub fn fact(&self, seq: u64) {
-        self.0.add(|state| state.fact = state.fact.max(seq));
+    pub fn fact(&self, event: RunEvent) {
+        self.0.add(|state| {
+            state.fact = state.fact.max(event.seq);
+            let event = Arc::new(event);
+            state.local.iter_mut().flatten().for_each(|facts| facts.push_back(Arc::clone(&event)));
+        });
     }
 
     /// Output of the agent in a slot.
-    pub fn agent(&self, slot: SlotId, at: Timestamp, event: &AgentEvent) {
+    pub fn agent(&self, slot: SlotId, at: Timestamp, event: AgentEvent) {
         let event = shortened(event);
         self.0.add(|state| state.push(slot, Some((at, event))));
     }
@@ -159,12 +167,17 @@ impl Live {
         self.0.add(|state| state.closed = true);
     }
 
+    /// A display of this process, which gets everything from now on.
+    pub fn read(&self) -> LocalSource {
+        LocalSource::new(&self.0)
+    }
+
     /// A reader that gets everything from the first fact on.
     pub fn watch(&self) -> Watcher {
         Watcher {
             facts: Facts { path: self.0.journal.clone(), offset: 0, read: VecDeque::new() },
             shown: 0,
-            heard: vec![],
+            heard: Heard::default(),
             news: self.0.news.subscribe(),
             live: Arc::clone(&self.0),
         }
@@ -178,13 +191,13 @@ impl Inner {
 
     fn add(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state());
+        self.added.notify_all();
         self.news.send_modify(|count| *count = count.wrapping_add(1));
     }
 }
 
 /// The event with its texts cut to a length that leaves space for others.
-fn shortened(event: &AgentEvent) -> AgentEvent {
-    let mut event = event.clone();
+fn shortened(mut event: AgentEvent) -> AgentEvent {
     if let AgentEvent::Text { text }
     | AgentEvent::Thinking { text }
     | AgentEvent::ToolStarted { input: text, .. }
@@ -205,8 +218,34 @@ pub struct Watcher {
     facts: Facts,
     /// The number of the last fact that it got.
     shown: u64,
-    /// For each slot the place of the next output that it has not had.
-    heard: Vec<u64>,
+    heard: Heard,
+}
+
+/// For each slot the place of the next output that a reader has not had.
+#[derive(Debug, Default)]
+struct Heard(Vec<u64>);
+
+impl Heard {
+    /// The first output of any slot that is still to come, with its slot.
+    fn next(&mut self, state: &State) -> Option<(usize, Place, Observed)> {
+        self.0.resize(state.slots.len(), 0);
+        let next = |(slot, from): (usize, &u64)| {
+            let (place, event) = state.slots[slot].next(*from)?;
+            Some((slot, place, event))
+        };
+        let outputs = self.0.iter().enumerate().filter_map(next);
+        let (number, place, event) = outputs.min_by_key(|(_, place, _)| place.order)?;
+        let slot = number as SlotId;
+        let what = match event {
+            Some((at, event)) => Observed::Agent { slot, at: *at, event: event.clone() },
+            None => Observed::Missed { slot },
+        };
+        Some((number, place, what))
+    }
+
+    fn has(&mut self, slot: usize, place: Place) {
+        self.0[slot] = place.order + 1;
+    }
 }
 
 /// What a reader gets.
@@ -226,7 +265,10 @@ impl Watcher {
         self.news.borrow_and_update();
         let mut lines = String::new();
         while lines.len() < BATCH {
-            let (output, last, closed) = self.next_output();
+            let (output, last, closed) = {
+                let state = self.live.state();
+                (self.heard.next(&state), state.fact, state.closed)
+            };
             let until = output.as_ref().map_or(last, |(_, place, _)| place.after);
             if self.shown < until {
                 match self.facts.next(until)? {
@@ -239,7 +281,7 @@ impl Watcher {
                     None => self.shown = until,
                 }
             } else if let Some((slot, place, what)) = output {
-                self.heard[slot] = place.order + 1;
+                self.heard.has(slot, place);
                 if let Ok(text) = serde_json::to_string(&what) {
                     lines.push_str(&text);
                     lines.push('\n');
@@ -256,19 +298,6 @@ impl Watcher {
     /// Waits until there is something that the last batch did not have. `false` when nothing can come.
     pub async fn changed(&mut self) -> bool {
         self.news.changed().await.is_ok()
-    }
-
-    /// The first output of any slot that this reader has not had, the number of the last fact, and whether that is all.
-    fn next_output(&mut self) -> (Option<(usize, Place, Observed)>, u64, bool) {
-        let state = self.live.state();
-        self.heard.resize(state.slots.len(), 0);
-        let next = |(slot, from): (usize, &u64)| {
-            let (place, what) = state.slots[slot].next(slot as SlotId, *from)?;
-            Some((slot, place, what))
-        };
-        let output = self.heard.iter().enumerate().filter_map(next);
-        let first = output.min_by_key(|(_, place, _)| place.order);
-        (first, state.fact, state.closed)
     }
 }
 

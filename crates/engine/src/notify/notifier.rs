@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use ralph_core::agent::AgentEvent;
-use ralph_core::run::{RunEvent, SlotId};
-use ralph_core::time::Timestamp;
+use ralph_core::run::RunEvent;
 use ralph_core::view::{NotificationRules, Reporter};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -75,10 +73,6 @@ impl Reporter for Notifier {
             lane.push(Arc::clone(&message));
         }
     }
-
-    fn agent(&mut self, _slot: SlotId, _event: &AgentEvent) {}
-
-    fn tick(&mut self, _now: Timestamp) {}
 
     fn finish(&mut self) {
         for lane in &self.lanes {

@@ -31,13 +31,12 @@ use ralph_core::run::{
     decide,
 };
 use ralph_core::task::{Actor, Generation};
-use ralph_core::view::Reporter;
 use ralph_core::view::report::Total;
 use ralph_core::{TaskId, Timestamp};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::display::Display;
+use super::display::{Display, Reader};
 use super::ports::Ports;
 use super::setup::Setup;
 use super::slot_state::SlotState;
@@ -75,23 +74,20 @@ pub enum RunError {
     },
 }
 
-/// Runs to the end, and shows it to `reporters`.
-pub fn run(setup: Setup, reporters: Vec<Box<dyn Reporter + Send>>) -> Result<Ended, RunError> {
+/// Runs to the end. Each of the `readers` gets its stream, on a thread of its own.
+pub fn run(setup: Setup, readers: Vec<Reader>) -> Result<Ended, RunError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(|source| RunError::Io { what: "the runtime".to_owned(), source })?;
-    let outcome = runtime.block_on(run_inside(setup, reporters));
+    let outcome = runtime.block_on(run_inside(setup, readers));
     // A blocked thread must not keep the process alive.
     runtime.shutdown_background();
     outcome
 }
 
-async fn run_inside(
-    mut setup: Setup,
-    reporters: Vec<Box<dyn Reporter + Send>>,
-) -> Result<Ended, RunError> {
+async fn run_inside(mut setup: Setup, readers: Vec<Reader>) -> Result<Ended, RunError> {
     let leftovers = process::end_leftovers(&setup.files.project.root);
     if leftovers > 0 {
         setup.notices.push(Notice::LeftoversEnded { processes: leftovers });
@@ -120,7 +116,7 @@ async fn run_inside(
         level: setup.sandbox.level().to_string(),
         request: setup.files.request.clone(),
     };
-    let (display, display_thread) = Display::start(reporters, setup.files.secrets.clone(), live);
+    let (display, display_threads) = Display::start(readers, setup.files.secrets.clone(), live);
 
     let earlier = spent_before(store.as_mut(), setup.ports.clock.now())?;
     let begin = begin(&setup, &base, earlier);
@@ -189,7 +185,7 @@ async fn run_inside(
     leave(&ports);
     let notes = crate::run::tidy::tidy(&ports);
     drop(ports);
-    let _ = tokio::task::spawn_blocking(|| display_thread.finish()).await;
+    let _ = tokio::task::spawn_blocking(|| display_threads.finish()).await;
     Ok(Ended { outcome, notes })
 }
 

@@ -1,24 +1,29 @@
-//! Runs the displays on their own thread, so that a slow terminal does not slow the loop. Facts are always
-//! delivered; agent output is dropped for a while when the displays do not keep up, because nobody reads that fast
-//! and showing it would take time from the agent.
+//! Fills the stream of the run, on a thread of its own, and gives every display of this process a thread to read it on. So
+//! no display slows the loop, another display, or those who follow the run from elsewhere. Facts always get into the stream;
+//! output of agents is dropped for a while when it comes faster than it can be cleaned.
 
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ralph_core::agent::AgentEvent;
 use ralph_core::redact::{Secrets, Stream, StreamKind};
 use ralph_core::run::{RunEvent, SlotId};
-use ralph_core::view::Reporter;
+use ralph_core::view::stream::EventSource;
 
 use crate::clock::{self, Stopwatch};
 use crate::feed::live::Live;
 
-/// The most items that may wait to be shown.
+/// The most output of agents that may wait to get into the stream, in events.
 const QUEUE: usize = 512;
 /// How long output of an agent that exceeds that is dropped.
 const REST: Duration = Duration::from_millis(100);
+
+/// Reads the stream of a run until its end: a display, or several that may wait for each other.
+pub type Reader = Box<dyn FnOnce(&mut dyn EventSource) + Send>;
 
 enum Item {
     Events(Vec<RunEvent>),
@@ -32,28 +37,37 @@ enum Item {
 /// The sending side. Cheap to copy; each copy rests by itself.
 #[derive(Clone)]
 pub(super) struct Display {
-    items: SyncSender<Item>,
+    items: Sender<Item>,
+    /// How much output of agents waits.
+    waiting: Arc<AtomicUsize>,
     /// Since when it rests.
     rests: Option<Stopwatch>,
     /// It has dropped output that it has not marked yet.
     dropped: bool,
 }
 
-/// The thread.
-pub(super) struct DisplayThread(JoinHandle<()>);
+/// The threads.
+pub(super) struct DisplayThreads(Vec<JoinHandle<()>>);
 
 impl Display {
     pub(super) fn start(
-        reporters: Vec<Box<dyn Reporter + Send>>,
+        readers: Vec<Reader>,
         secrets: Secrets,
         live: Live,
-    ) -> (Self, DisplayThread) {
-        let (sender, items) = sync_channel(QUEUE);
-        let thread = std::thread::spawn(move || show(&items, reporters, &secrets, &live));
-        (Self { items: sender, rests: None, dropped: false }, DisplayThread(thread))
+    ) -> (Self, DisplayThreads) {
+        let (sender, items) = channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let read = |reader: Reader| {
+            let mut source = live.read();
+            std::thread::spawn(move || reader(&mut source))
+        };
+        let mut threads: Vec<_> = readers.into_iter().map(read).collect();
+        let counted = Arc::clone(&waiting);
+        threads.push(std::thread::spawn(move || fill(&items, &counted, &secrets, &live)));
+        (Self { items: sender, waiting, rests: None, dropped: false }, DisplayThreads(threads))
     }
 
-    /// Shows facts, whatever it takes.
+    /// Adds facts. Never waits: a display that stands still must not stop the run.
     pub(super) fn events(&self, events: Vec<RunEvent>) {
         let _ = self.items.send(Item::Events(events));
     }
@@ -63,7 +77,7 @@ impl Display {
         let _ = self.items.send(Item::End);
     }
 
-    /// Whether the displays can take more agent output.
+    /// Whether there is space for more agent output.
     pub(super) fn has_room(&mut self) -> bool {
         if self.rests.is_some_and(|since| since.elapsed() >= REST) {
             self.rests = None;
@@ -71,7 +85,7 @@ impl Display {
         self.rests.is_none()
     }
 
-    /// Shows agent output, if the displays keep up.
+    /// Adds agent output, if there is space for it.
     pub(super) fn agent(&mut self, slot: SlotId, event: AgentEvent) {
         if self.dropped && !self.offer(Item::Missed(slot)) {
             return;
@@ -81,60 +95,43 @@ impl Display {
 
     /// Whether there was space for it. If there was none, it rests.
     fn offer(&mut self, item: Item) -> bool {
-        let full = matches!(self.items.try_send(item), Err(TrySendError::Full(_)));
-        if full {
+        if self.waiting.load(Ordering::Relaxed) >= QUEUE {
             self.rests = Some(Stopwatch::start());
+            return false;
         }
-        !full
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _ = self.items.send(item);
+        true
     }
 }
 
-impl DisplayThread {
+impl DisplayThreads {
     /// Waits until everything was shown. Every sender must be gone.
     pub(super) fn finish(self) {
-        let _ = self.0.join();
+        for thread in self.0 {
+            let _ = thread.join();
+        }
     }
 }
 
-fn show(
-    items: &Receiver<Item>,
-    mut reporters: Vec<Box<dyn Reporter + Send>>,
-    secrets: &Secrets,
-    live: &Live,
-) {
+fn fill(items: &Receiver<Item>, waiting: &AtomicUsize, secrets: &Secrets, live: &Live) {
     let mut words = Words::default();
-    loop {
-        match items.recv_timeout(Duration::from_secs(1)) {
-            Ok(Item::Events(events)) => {
-                for event in &events {
-                    live.fact(event.seq);
-                    for reporter in &mut reporters {
-                        reporter.event(event);
-                    }
-                }
-            }
-            Ok(Item::Agent(slot, mut event)) => {
+    while let Ok(item) = items.recv() {
+        match item {
+            Item::Events(events) => events.into_iter().for_each(|event| live.fact(event)),
+            Item::Agent(slot, mut event) => {
+                waiting.fetch_sub(1, Ordering::Relaxed);
                 words.clean(slot, &mut event, secrets);
-                live.agent(slot, clock::now(), &event);
-                for reporter in &mut reporters {
-                    reporter.agent(slot, &event);
-                }
+                live.agent(slot, clock::now(), event);
             }
-            Ok(Item::Missed(slot)) => live.missed(slot),
-            Ok(Item::End) => live.close(),
-            Err(RecvTimeoutError::Timeout) => {
-                for reporter in &mut reporters {
-                    reporter.tick(clock::now());
-                }
+            Item::Missed(slot) => {
+                waiting.fetch_sub(1, Ordering::Relaxed);
+                live.missed(slot);
             }
-            Err(RecvTimeoutError::Disconnected) => {
-                for reporter in &mut reporters {
-                    reporter.finish();
-                }
-                return;
-            }
+            Item::End => live.close(),
         }
     }
+    live.close();
 }
 
 /// What each agent said last: a private key may come as many words.
@@ -168,5 +165,50 @@ impl Words {
             AgentEvent::Message { model, .. } => secrets.clean(model),
             AgentEvent::Result { .. } => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use ralph_core::run::Fact;
+    use ralph_core::time::Timestamp;
+    use ralph_core::view::stream::{Next, Observed};
+
+    use super::*;
+
+    fn event(seq: u64) -> RunEvent {
+        let (run, fact) = ("r-abcd2345".parse().unwrap(), Fact::Surveying { slot: 0 });
+        RunEvent { v: RunEvent::VERSION, run, seq, at: Timestamp::default(), fact }
+    }
+
+    /// Its terminal is stopped, or the connection to it hangs.
+    #[test]
+    fn a_display_that_stands_still_stops_neither_the_run_nor_another_display() {
+        const FACTS: u64 = 4 * QUEUE as u64;
+        let (go_on, stopped) = channel::<()>();
+        let (counted, count) = channel();
+        let stuck: Reader = Box::new(move |source| {
+            let _ = stopped.recv();
+            while source.next(Duration::ZERO) != Next::Over {}
+        });
+        let counts: Reader = Box::new(move |source| {
+            let is_fact = |next: &Next| matches!(next, Next::Seen(seen) if matches!(seen.what, Observed::Fact { .. }));
+            let all = std::iter::from_fn(|| Some(source.next(Duration::from_secs(60))));
+            let facts = all.take_while(|next| *next != Next::Over).filter(is_fact).count();
+            counted.send(facts as u64).unwrap();
+        });
+        let live = Live::new(Path::new("/nonexistent/events.jsonl"));
+        let (mut display, threads) = Display::start(vec![stuck, counts], Secrets::default(), live);
+        for seq in 1..=FACTS {
+            display.events(vec![event(seq)]);
+            display.agent(0, AgentEvent::Text { text: "word".to_owned() });
+        }
+        display.end();
+        assert_eq!(count.recv_timeout(Duration::from_secs(60)), Ok(FACTS));
+        go_on.send(()).unwrap();
+        drop(display);
+        threads.finish();
     }
 }

@@ -15,7 +15,7 @@
 //! | `sandboxed` | sessions and gates as programs in a sandbox |
 //! | `talking` | texts of the user for the session that runs in a slot |
 //! | `telling` | what the user tells running sessions |
-//! | `display` | the displays, on their own thread |
+//! | `display` | fills the stream of the run, and the threads of its readers |
 //! | `watch` | leases, changes of the plan, timers |
 //! | `recover`, `tidy` | what an interrupted run left; cleaning up at the end |
 //! | [`shared_budget`] | the spending of runs that share a budget |
@@ -48,6 +48,7 @@ mod workspace;
 pub use activity::integrate::WorktreePool;
 pub use checks::deliverable::Deliverable;
 pub use dispatcher::{Ended, RunError, run};
+pub use display::Reader;
 pub use merging::{MergingError, merges_needed};
 pub use setup::{
     AgentProgram, AgentSetup, FileSetup, GateSetup, PortSetup, PromptStyle, Setup, WorkSetup,

@@ -6,22 +6,22 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ralph_core::agent::AgentEvent;
 use ralph_core::policy::strategy::{Strategy, TierNames};
 use ralph_core::records::{Attempt, Evidence};
 use ralph_core::run::{
-    Class, Control, Fact, FallbackAgent, Notice, Outcome, Picker, Policy, RunEvent, SlotId,
-    StopReason, Verifier, VerifierModel,
+    Class, Control, Fact, FallbackAgent, Notice, Outcome, Picker, Policy, RunEvent, StopReason,
+    Verifier, VerifierModel,
 };
 use ralph_core::task::{Actor, NewTask, RetryLimit, Status, Task, TaskPatch};
 use ralph_core::text::Title;
-use ralph_core::view::{Reporter, words};
+use ralph_core::view::part::Part;
+use ralph_core::view::{Reporter, show, words};
 use ralph_core::{AgentId, TaskId, Timestamp};
 use ralph_engine::entropy::Ids;
 use ralph_engine::gates::{GateRules, GateSpec};
 use ralph_engine::ports::{Clock, Store};
 use ralph_engine::run::setup::OpenStore;
-use ralph_engine::run::{PromptStyle, Setup, run};
+use ralph_engine::run::{PromptStyle, Reader, Setup, run};
 use ralph_engine::run_files::RunLogs;
 use ralph_engine::store::SqliteStore;
 use ralph_testkit::fake_vcs::FakeVcs;
@@ -306,12 +306,14 @@ impl World {
         for change in &self.changes {
             change(&mut setup);
         }
-        let recorder = Recorder {
+        let mut recorder = Recorder {
             events: Arc::clone(&events),
             repo: self.folder.path().to_owned(),
             reaction: self.reaction.clone(),
         };
-        let ended = run(setup, vec![Box::new(recorder)]).unwrap();
+        let reader: Reader =
+            Box::new(move |source| show(source, Part::Whole, &mut recorder, |last| last));
+        let ended = run(setup, vec![reader]).unwrap();
         assert_eq!(ended.notes, Vec::<String>::new());
         let arguments = programs.sessions.lock().unwrap().clone();
         let events = events.lock().unwrap().clone();
@@ -505,10 +507,4 @@ impl Reporter for Recorder {
             send_control(&self.repo, &control);
         }
     }
-
-    fn agent(&mut self, _: SlotId, _: &AgentEvent) {}
-
-    fn tick(&mut self, _: Timestamp) {}
-
-    fn finish(&mut self) {}
 }

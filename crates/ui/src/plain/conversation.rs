@@ -6,6 +6,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ralph_core::run::{Class, Fact, Notice, RunEvent, StopReason};
+use ralph_core::view::Reporter;
 
 use super::{PlainReporter, Verbosity, start};
 use crate::style::Meaning;

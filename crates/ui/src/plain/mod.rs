@@ -24,7 +24,6 @@ use ralph_core::time::{Timestamp, Zone};
 use ralph_core::view::{Reporter, RunView};
 
 use crate::line::TextLine;
-use crate::logs::PartReporter;
 use crate::style::{Meaning, TextStyle};
 use facts::Ending;
 use screen::Screen;
@@ -126,12 +125,6 @@ impl<W: Write> PlainReporter<W> {
         }
     }
 
-    /// Counts an event without showing it.
-    pub fn skip(&mut self, event: &RunEvent) {
-        self.take_in(event);
-        self.screen.discard();
-    }
-
     fn take_in(&mut self, event: &RunEvent) {
         self.now = self.now.max(event.at);
         self.view.apply(event);
@@ -201,21 +194,6 @@ impl<W: Write> PlainReporter<W> {
     }
 }
 
-impl<W: Write> PartReporter for PlainReporter<W> {
-    fn skip(&mut self, event: &RunEvent) {
-        self.skip(event);
-    }
-
-    fn agent_at(&mut self, slot: SlotId, event: &AgentEvent, at: Timestamp) {
-        self.now = self.now.max(at);
-        self.agent(slot, event);
-    }
-
-    fn is_broken(&self) -> bool {
-        self.screen.has_failed()
-    }
-}
-
 impl<W: Write> Reporter for PlainReporter<W> {
     fn event(&mut self, event: &RunEvent) {
         if let Some(conversation) = self.conversation.clone() {
@@ -225,7 +203,13 @@ impl<W: Write> Reporter for PlainReporter<W> {
         self.show();
     }
 
-    fn agent(&mut self, slot: SlotId, event: &AgentEvent) {
+    fn skip(&mut self, event: &RunEvent) {
+        self.take_in(event);
+        self.screen.discard();
+    }
+
+    fn agent(&mut self, slot: SlotId, at: Timestamp, event: &AgentEvent) {
+        self.now = self.now.max(at);
         self.view.on_agent_event(slot, event, self.now);
         self.gaps.remove(&slot);
         if self.conversation.is_some() && !self.is(Verbosity::Verbose) {
@@ -275,5 +259,9 @@ impl<W: Write> Reporter for PlainReporter<W> {
             self.end_words(slot);
         }
         self.screen.show(None);
+    }
+
+    fn is_broken(&self) -> bool {
+        self.screen.has_failed()
     }
 }

@@ -201,7 +201,7 @@ fn the_last_line_is_rewritten_and_goes_away() {
     // The first is too early.
     reporter.tick(began.plus_millis(63_050));
     reporter.tick(began.plus_millis(63_200));
-    reporter.agent(0, &AgentEvent::Text { text: "Hello.\n".into() });
+    reporter.agent(0, Timestamp::default(), &AgentEvent::Text { text: "Hello.\n".into() });
     reporter.finish();
     let text = visible(&String::from_utf8(out).unwrap());
     let tail = text.split_once("iteration-001-1.ndjson\n").unwrap().1;
@@ -289,12 +289,12 @@ fn words_are_shown_when_the_agent_makes_a_pause() {
         reporter.event(&event);
     }
     let now = reporter.view().last_at;
-    reporter.agent(0, &AgentEvent::Text { text: "no end of ".into() });
+    reporter.agent(0, Timestamp::default(), &AgentEvent::Text { text: "no end of ".into() });
     reporter.tick(now.plus_millis(1000));
-    reporter.agent(0, &AgentEvent::Text { text: "line".into() });
+    reporter.agent(0, Timestamp::default(), &AgentEvent::Text { text: "line".into() });
     reporter.tick(now.plus_millis(2000));
     reporter.tick(now.plus_millis(3000));
-    reporter.agent(0, &AgentEvent::Text { text: "next".into() });
+    reporter.agent(0, Timestamp::default(), &AgentEvent::Text { text: "next".into() });
     reporter.tick(now.plus_millis(4000));
     let text = String::from_utf8(out).unwrap();
     assert!(text.ends_with("\n  no end of line\n"), "{text}");

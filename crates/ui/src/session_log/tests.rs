@@ -144,7 +144,7 @@ fn s3_8_the_log_grows_while_the_agent_works() {
         match reported {
             SampleEvent::Event(event) if matches!(event.fact, Fact::SessionEnded { .. }) => break,
             SampleEvent::Event(event) => log.event(&event),
-            SampleEvent::Agent(slot, event) => log.agent(slot, &event),
+            SampleEvent::Agent(slot, event) => log.agent(slot, Timestamp::default(), &event),
         }
     }
     drop(log);

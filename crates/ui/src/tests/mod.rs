@@ -1,3 +1,4 @@
 //! What the tests of several displays share.
 
+mod replayed;
 pub(crate) mod sample;

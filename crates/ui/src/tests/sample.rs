@@ -29,7 +29,7 @@ pub(crate) fn replay(reported: &[SampleEvent], reporter: &mut impl Reporter) {
     for reported in reported {
         match reported {
             SampleEvent::Event(event) => reporter.event(event),
-            SampleEvent::Agent(slot, event) => reporter.agent(*slot, event),
+            SampleEvent::Agent(slot, event) => reporter.agent(*slot, Timestamp::default(), event),
         }
     }
     reporter.finish();

@@ -130,9 +130,9 @@ impl Call {
             display: display.clone(),
         };
         let place = RunLocation { project, home: self.home.clone(), lane: Some(lane) };
-        let (mut setup, mut reporters) = assemble(options, place, lock, context)?;
+        let (mut setup, mut displays) = assemble(options, place, lock, context)?;
         setup.paused = shares.controls.paused();
-        reporters.insert(0, Box::new(shares.controls.clone()));
+        displays.others.insert(0, Box::new(shares.controls.clone()));
         setup.notices.extend(continued);
         setup.notices.extend(pending.map(|why| Notice::Other {
             text: format!("{branch} is not published yet ({why}); ralph retries"),
@@ -149,7 +149,7 @@ impl Call {
         let (branch, folder) = (branch.clone(), prepared.path);
         let (interrupts, controls) = (shares.interrupts.clone(), shares.controls.clone());
         let published = Published { went: Arc::default(), number, events: shares.events.clone() };
-        reporters.push(Box::new(published.clone()));
+        displays.others.push(Box::new(published.clone()));
         Ok(Some(Box::new(move || {
             if !is_prepared {
                 let (env, jail) = (setup.judge_environment(), (setup.sandbox.as_ref(), shown));
@@ -170,7 +170,7 @@ impl Call {
             if interrupts.was_interrupted() || controls.cancelled() {
                 return End::Cancelled;
             }
-            match run::run(setup, reporters) {
+            match run::run(setup, displays.readers()) {
                 Ok(Ended { outcome, notes }) => {
                     for note in notes {
                         let _ = writeln!(display.writer(), "warning: {note}");

@@ -333,3 +333,20 @@ fn a_dry_run_shows_how_much_of_the_prompt_is_ralphs_own() {
         assert!(preset == "checklist" || preset == "pick" || more > all + 500, "{preset}: {more}");
     }
 }
+
+/// The connection to it hangs, or somebody pressed Ctrl-S.
+#[test]
+fn a_terminal_that_takes_no_more_output_does_not_stop_the_run() {
+    let tasks = ["a", "b", "c", "d", "e", "f"];
+    let env = project(&tasks);
+    let line = |number: u32| say(&format!("{number} {}", "word ".repeat(50)));
+    let words: Vec<String> = (0..200).map(line).collect();
+    let talks = session(&[session(&words), works()]);
+    let running = start(&env, &tasks.map(|_| talks.as_str()), &[]);
+    // Nobody reads what it prints, and a pipe holds little more than what the first session says.
+    wait_until("the run ends", PATIENCE, || !of_kind(&journal(&env), "run_ended").is_empty());
+    let ran = Ran::end_of(running);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("… some output is missing here"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("All 6 tasks done"), "{}", ran.stderr);
+}

@@ -1,8 +1,9 @@
 //! Readers of every kind get the same stream.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
-use ralph_core::run::RunEvent;
+use ralph_core::view::stream::{EventSource, Next};
 
 use super::*;
 use crate::feed::Feed;
@@ -30,34 +31,42 @@ impl Stream {
         Self { live: Live::new(&path), feed, seq: 0, _folder: folder }
     }
 
-    fn write(&mut self) {
+    fn write(&mut self) -> RunEvent {
         self.seq += 1;
-        let seq = self.seq;
-        let line = format!(
-            r#"{{"v":1,"run":"r-1","seq":{seq},"at":"2026-01-01T00:00:00Z","kind":"surveying","slot":0}}"#
-        );
-        self.feed.append_line(&line).unwrap();
+        let event = event(self.seq);
+        self.feed.append(std::slice::from_ref(&event)).unwrap();
+        event
     }
 
     fn fact(&mut self) {
-        self.write();
-        self.live.fact(self.seq);
+        let event = self.write();
+        self.live.fact(event);
     }
 
     fn agent(&self, slot: SlotId, text: &str) {
         let event = AgentEvent::Text { text: text.to_owned() };
-        self.live.agent(slot, Timestamp::from_millis(7), &event);
+        self.live.agent(slot, Timestamp::from_millis(7), event);
     }
 }
 
-fn parsed(lines: &str) -> Vec<Got> {
-    let read = |line: &str| match serde_json::from_str(line).unwrap() {
+fn event(seq: u64) -> RunEvent {
+    let line = format!(
+        r#"{{"v":1,"run":"r-abcd2345","seq":{seq},"at":"2026-01-01T00:00:00Z","kind":"surveying","slot":0}}"#
+    );
+    serde_json::from_str(&line).unwrap()
+}
+
+fn got(what: Observed) -> Got {
+    match what {
         Observed::Fact { event: RunEvent { seq, .. } } => Got::Fact(seq),
         Observed::Agent { slot, event: AgentEvent::Text { text }, .. } => Got::Agent(slot, text),
         Observed::Missed { slot } => Got::Missed(slot),
         other => panic!("{other:?}"),
-    };
-    lines.lines().map(read).collect()
+    }
+}
+
+fn parsed(lines: &str) -> Vec<Got> {
+    lines.lines().map(|line| got(serde_json::from_str(line).unwrap())).collect()
 }
 
 /// All that there is now.
@@ -69,6 +78,15 @@ fn drain(watcher: &mut Watcher) -> Vec<Got> {
     all
 }
 
+/// The same for a display of the same process.
+fn read(source: &mut LocalSource) -> Vec<Got> {
+    let next = || match source.next(Duration::ZERO) {
+        Next::Seen(seen) => Some(got(seen.what)),
+        Next::Quiet | Next::Over => None,
+    };
+    std::iter::from_fn(next).collect()
+}
+
 fn said(slot: SlotId, text: &str) -> Got {
     Got::Agent(slot, text.to_owned())
 }
@@ -76,7 +94,7 @@ fn said(slot: SlotId, text: &str) -> Got {
 #[test]
 fn a_late_reader_gets_facts_and_words_in_their_order() {
     let mut stream = Stream::new();
-    let mut early = stream.live.watch();
+    let (mut early, mut display) = (stream.live.watch(), stream.live.read());
     stream.fact();
     stream.agent(0, "a");
     stream.agent(1, "b");
@@ -86,6 +104,7 @@ fn a_late_reader_gets_facts_and_words_in_their_order() {
     let expected =
         vec![Got::Fact(1), said(0, "a"), said(1, "b"), Got::Fact(2), Got::Fact(3), said(0, "c")];
     assert_eq!(drain(&mut early), expected);
+    assert_eq!(read(&mut display), expected);
     assert_eq!(drain(&mut stream.live.watch()), expected);
     assert_eq!(early.batch().unwrap(), Batch::Quiet);
     stream.live.close();
@@ -102,7 +121,7 @@ fn a_fact_comes_only_once_the_displays_have_it() {
     let mut reader = stream.live.watch();
     assert_eq!(drain(&mut reader), [Got::Fact(1)]);
     stream.agent(0, "before");
-    stream.live.fact(2);
+    stream.live.fact(event(2));
     assert_eq!(drain(&mut reader), [said(0, "before"), Got::Fact(2)]);
 }
 
@@ -162,7 +181,7 @@ fn facts_that_could_not_be_written_hold_nobody_up() {
     let mut stream = Stream::new();
     stream.fact();
     stream.seq += 1;
-    stream.live.fact(2);
+    stream.live.fact(event(2));
     stream.agent(0, "a");
     stream.fact();
     let expected = [Got::Fact(1), said(0, "a"), Got::Fact(3)];
@@ -262,4 +281,58 @@ fn check(seed: u64, truth: &[Got], got: &[Got]) {
     }
     // The last words of each slot are always kept.
     assert!(lost.is_empty() && rest.len() == 0, "seed {seed}");
+}
+
+#[test]
+fn a_display_has_facts_that_a_full_disk_refused() {
+    let stream = Stream::new();
+    let mut display = stream.live.read();
+    stream.live.fact(event(1));
+    stream.agent(0, "a");
+    stream.live.fact(event(2));
+    stream.live.close();
+    assert_eq!(read(&mut display), [Got::Fact(1), said(0, "a"), Got::Fact(2)]);
+    assert_eq!(display.next(Duration::ZERO), Next::Over);
+}
+
+/// Of a flood it shows the newest after one gap, and not every other line with a gap between.
+#[test]
+fn a_display_that_falls_behind_goes_on_with_the_newest_output() {
+    let mut stream = Stream::new();
+    let mut display = stream.live.read();
+    for number in 0..100 {
+        stream.agent(0, &format!("{number}{}", "x".repeat(10_000)));
+        stream.fact();
+    }
+    stream.agent(1, "quiet");
+    let got = read(&mut display);
+    let number = |got: &Got| match got {
+        Got::Agent(0, text) => text.trim_end_matches('x').parse().ok(),
+        _ => None,
+    };
+    let numbers: Vec<u32> = got.iter().filter_map(number).collect();
+    assert_eq!(numbers, [94, 95, 96, 97, 98, 99]);
+    assert_eq!(got.iter().filter(|got| **got == Got::Missed(0)).count(), 1);
+    assert_eq!(got.iter().filter(|got| matches!(got, Got::Fact(_))).count(), 100);
+    assert_eq!(got.last(), Some(&said(1, "quiet")));
+}
+
+#[test]
+fn facts_are_kept_for_displays_that_still_read() {
+    let mut stream = Stream::new();
+    let (gone, mut stays) = (stream.live.read(), stream.live.read());
+    drop(gone);
+    stream.fact();
+    assert_eq!(stream.live.0.state().local[0], None);
+    assert_eq!(read(&mut stays), [Got::Fact(1)]);
+}
+
+#[test]
+fn a_display_wakes_up_with_what_comes() {
+    let stream = Stream::new();
+    let mut display = stream.live.read();
+    let waits = std::thread::spawn(move || display.next(Duration::from_secs(60)));
+    stream.live.fact(event(1));
+    let Next::Seen(seen) = waits.join().unwrap() else { panic!("it saw nothing") };
+    assert_eq!(got(seen.what), Got::Fact(1));
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use ralph_core::TaskId;
+use ralph_core::Timestamp;
 use ralph_core::ids::RunId;
 use ralph_core::run::{Class, Fact};
 use ralph_core::task::Status;
