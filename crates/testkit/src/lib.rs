@@ -424,8 +424,8 @@ pub fn sampled<T>(every: usize, cases: Vec<T>) -> Vec<T> {
     Times::from_environment().sampled(sample(), every, cases)
 }
 
-/// Whether `./check` plays this test for this [`sample`]: by chance one in `every` of those that ask. A test that somebody
-/// calls alone always plays, and so does every one under `./check --full`.
+/// Whether `./check` plays this test for this [`sample`]: by chance one in `every` of those that ask. A test that you
+/// call alone always plays, and so does every one under `./check --full`.
 pub fn has_turn(every: u64) -> bool {
     let is_sample = std::env::var_os("RALPH_SAMPLE").is_some();
     if !is_sample || Times::from_environment() != Times::Short {

@@ -334,7 +334,7 @@ fn a_dry_run_shows_how_much_of_the_prompt_is_ralphs_own() {
     }
 }
 
-/// The connection to it hangs, or somebody pressed Ctrl-S.
+/// The connection to it hangs, or the user pressed Ctrl-S.
 #[test]
 fn a_terminal_that_takes_no_more_output_does_not_stop_the_run() {
     let tasks = ["a", "b", "c", "d", "e", "f"];
