@@ -219,10 +219,16 @@ impl Output {
 
     /// Prints a message that is not data; `-q` silences it.
     pub(crate) fn note(&mut self, text: impl std::fmt::Display) {
-        match (self.quiet, self.json) {
-            (true, _) => {}
-            (false, true) => self.message("note", &text.to_string()),
-            (false, false) => self.streams.say(&text),
+        if !self.quiet {
+            self.wanted(text);
+        }
+    }
+
+    /// Prints what a flag of the user asks for; nothing silences it.
+    pub(crate) fn wanted(&mut self, text: impl std::fmt::Display) {
+        match self.json {
+            true => self.message("note", &text.to_string()),
+            false => self.streams.say(&text),
         }
     }
 

@@ -90,7 +90,7 @@ fn try_beside(context: &mut Context<'_>) -> Result<()> {
     let server = Server::bind(local, None)
         .map_err(|error| failed!("port {FIRST_PORT} and those after it are not free: {error}"))?;
     let links = Links::new(chosen, false)?;
-    context.out.note(format!("page: {}", links.full(&server)));
+    context.out.wanted(format!("page: {}", links.full(&server)));
     context.out.finish()?;
     std::thread::Builder::new()
         .name("page".to_owned())

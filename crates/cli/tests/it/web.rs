@@ -229,7 +229,8 @@ fn a_run_with_a_page_ends_by_itself_and_goes_on_without_one() {
         "cd {} && touch reached && until test -e go; do sleep 0.02; done",
         notes.display()
     ));
-    let run = start(&env, &[&session(&[waits, works()])], &["--serve"]);
+    // The link is what the flag is for: `-q` prints it, too.
+    let run = start(&env, &[&session(&[waits, works()])], &["--serve", "-q"]);
     wait_for(&env, "reached");
     let mut run = run;
     let mut line = String::new();
