@@ -27,8 +27,9 @@ const UNWATCHED_MS: u64 = 1_000;
 const WAIT: Duration = Duration::from_millis(500);
 /// How long after the end of a stream another one is opened: runs may start later.
 const AGAIN: Duration = Duration::from_secs(2);
-/// How long it may take to read what happened before, until some of it is shown.
-const CATCH_UP_MS: u64 = 2_000;
+/// How long it may take to read what happened before, until some of it is shown: agents that print all the time leave no
+/// moment without an event, and a viewer should see something within a second.
+const CATCH_UP_MS: u64 = 400;
 /// How long an event that has already happened takes to come.
 const AT_ONCE: Duration = Duration::from_millis(50);
 /// How many runs a fold keeps. Beyond them, the stream is opened again and has only those that are active.

@@ -41,6 +41,22 @@ fn text_is_there_within_a_moment() {
 }
 
 #[test]
+fn the_first_viewer_sees_something_within_a_second_while_an_agent_prints_all_the_time() {
+    let fake = Fake::new();
+    let agent = fake.clone();
+    std::thread::spawn(move || {
+        for _ in 0..1_000 {
+            agent.say("more ");
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+    });
+    let server = serve(&fake);
+    let began = tokio::time::Instant::now();
+    server.watch().find("said", |_| true);
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+}
+
+#[test]
 fn a_changed_plan_is_announced_and_read_once() {
     let fake = Fake::with_tasks(2);
     let server = serve(&fake);
