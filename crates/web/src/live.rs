@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ralph_core::time::Timestamp;
 use ralph_core::view::live::LiveView;
-use ralph_core::view::stream::{EventSource, Next};
+use ralph_core::view::stream::{EventSource, Next, Observation, Observed, RunNumber};
 use ralph_ui::ports::Ports;
 use tokio::sync::watch;
 
@@ -106,7 +106,7 @@ impl Live {
         let began = self.ports.now();
         while self.ports.now().as_millis().abs_diff(began.as_millis()) < CATCH_UP_MS {
             match source.next(AT_ONCE) {
-                Next::Seen(seen) => fold.view.apply(&seen),
+                Next::Seen(seen) => fold.take(&seen),
                 Next::Quiet => return false,
                 Next::Over => return true,
             }
@@ -126,10 +126,7 @@ impl Live {
             false => WAIT,
         };
         match source.next(wait) {
-            Next::Seen(seen) => {
-                fold.view.apply(&seen);
-                fold.is_dirty = true;
-            }
+            Next::Seen(seen) => fold.take(&seen),
             Next::Quiet => {}
             Next::Over => return false,
         }
@@ -140,7 +137,11 @@ impl Live {
 
     fn show(&self, fold: &mut Fold) {
         let now = self.ports.now();
-        self.picture().show(&fold.view, now);
+        {
+            let mut picture = self.picture();
+            fold.joined.drain(..).for_each(|run| picture.start_over(run));
+            picture.show(&fold.view, now);
+        }
         (fold.shown, fold.is_dirty) = (now, false);
         self.announce();
     }
@@ -152,4 +153,16 @@ struct Fold {
     shown: Timestamp,
     /// Something happened that is not shown yet.
     is_dirty: bool,
+    /// The runs that joined since something was shown. One that joined before starts over.
+    joined: Vec<RunNumber>,
+}
+
+impl Fold {
+    fn take(&mut self, seen: &Observation) {
+        if matches!(seen.what, Observed::Joined { .. }) {
+            self.joined.push(seen.of);
+        }
+        self.view.apply(seen);
+        self.is_dirty = true;
+    }
 }

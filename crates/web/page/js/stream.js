@@ -188,7 +188,8 @@ export class Stream {
     for (let number = Math.max(base, Math.min(this.stale, next)); number < next; number += 1) {
       const entry = transcript.entries[number - base];
       const node = this.nodes.get(number);
-      if (node?.said === entry.said && KINDS[entry.said]?.update) {
+      // Where a run starts over, another entry has the number of one that is shown.
+      if (node?.said === entry.said && node.entry.at === entry.at && KINDS[entry.said]?.update) {
         if (node.entry !== entry) KINDS[entry.said].update(node.el, entry);
         node.entry = entry;
         continue;

@@ -8,6 +8,7 @@ use axum::body::Bytes;
 use ralph_core::time::Timestamp;
 use ralph_core::view::RunView;
 use ralph_core::view::live::{Entry, LiveRun, LiveView, Said, Transcript};
+use ralph_core::view::stream::RunNumber;
 use serde::Serialize;
 
 #[derive(Default)]
@@ -34,11 +35,13 @@ struct Rendered {
     from: u64,
     entries: VecDeque<Line>,
     changed_at: u64,
+    /// When all that it had before was dropped, because its run started over.
+    began_at: u64,
 }
 
 struct Line {
     json: String,
-    /// Entries only grow, or get a result: this tells whether one did.
+    /// Entries of a run only grow, or get a result: this tells whether one did.
     size: usize,
     changed_at: u64,
 }
@@ -79,6 +82,15 @@ impl Picture {
         (self.plan, self.plan_at) = (version, self.revision);
     }
 
+    /// With the next change a run has nothing of what it had: its entries are others, also where their sizes are the same.
+    pub(super) fn start_over(&mut self, run: RunNumber) {
+        let next = self.revision + 1;
+        for transcript in self.transcripts.iter_mut().filter(|one| one.run == run as usize) {
+            transcript.entries.clear();
+            (transcript.from, transcript.changed_at, transcript.began_at) = (0, next, next);
+        }
+    }
+
     /// Renders what changed.
     pub(super) fn show(&mut self, live: &LiveView, now: Timestamp) {
         self.revision += 1;
@@ -110,7 +122,14 @@ impl Picture {
         let known = self.transcripts.iter().position(|one| (one.run, one.slot) == (run, slot));
         let at = known.unwrap_or_else(|| {
             let entries = VecDeque::new();
-            self.transcripts.push(Rendered { run, slot, from: 0, entries, changed_at: 0 });
+            self.transcripts.push(Rendered {
+                run,
+                slot,
+                from: 0,
+                entries,
+                changed_at: 0,
+                began_at: 0,
+            });
             self.transcripts.len() - 1
         });
         self.transcripts[at].take(transcript, self.revision);
@@ -171,7 +190,8 @@ impl Rendered {
 
     /// Everything from the first entry on that changed after a revision.
     fn since(&self, seen: u64, text: &mut String) {
-        let first = self.entries.iter().position(|line| line.changed_at > seen);
+        let changed = || self.entries.iter().position(|line| line.changed_at > seen);
+        let first = if self.began_at > seen { Some(0) } else { changed() };
         let Some(first) = first else { return };
         let (run, slot, from) = (self.run, self.slot, self.from + first as u64);
         let head = format!(
@@ -268,6 +288,29 @@ mod tests {
         let all = since(&mut picture, 0);
         assert_eq!(all.lines().filter(|line| line.starts_with("data: ")).count(), 2, "{all}");
         assert!(!all.contains(['\u{1b}', '\r', '\0']), "{all}");
+    }
+
+    #[test]
+    fn of_a_run_that_starts_over_nothing_stays() {
+        let (mut live, mut picture) = (LiveView::default(), Picture::default());
+        picture.begin();
+        [text("Hello"), tool("a"), tool("b")].iter().for_each(|one| live.apply(one));
+        picture.show(&live, Timestamp::from_millis(9));
+        let first = picture.revision();
+        let joined = Observed::Joined { name: String::new() };
+        live.apply(&Observation { of: 0, what: joined });
+        picture.start_over(0);
+        picture.show(&live, Timestamp::from_millis(9));
+        let none = "\"from\":0,\"entries\":[]}";
+        assert!(since(&mut picture, first).contains(none), "{}", since(&mut picture, first));
+        let second = picture.revision();
+        live.apply(&text("World"));
+        picture.show(&live, Timestamp::from_millis(9));
+        for seen in [0, first, second] {
+            let all = since(&mut picture, seen);
+            assert!(all.contains("World") && !all.contains("Hello"), "{seen}: {all}");
+            assert!(all.contains("\"from\":0,") && !all.contains("tool"), "{seen}: {all}");
+        }
     }
 
     #[test]

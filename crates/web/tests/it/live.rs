@@ -57,6 +57,26 @@ fn the_first_viewer_sees_something_within_a_second_while_an_agent_prints_all_the
 }
 
 #[test]
+fn a_run_that_joins_again_starts_over_for_every_viewer() {
+    let fake = Fake::new();
+    let joins = || fake.tell(Observed::Joined { name: "login".to_owned() });
+    joins();
+    fake.say("Hello");
+    let server = serve(&fake);
+    let mut viewer = server.watch();
+    viewer.find("said", |said| said["entries"][0]["text"] == "Hello");
+    joins();
+    fake.say("World");
+    let said = viewer.find("said", |said| said["entries"][0]["text"] == "World");
+    assert_eq!((&said["from"], said["entries"].as_array().unwrap().len()), (&0.into(), 1));
+    let said = server.watch().find("said", |_| true);
+    assert_eq!(said["entries"][0]["text"], "World");
+    joins();
+    let said = viewer.find("said", |_| true);
+    assert_eq!((&said["from"], said["entries"].as_array().unwrap().len()), (&0.into(), 0));
+}
+
+#[test]
 fn a_changed_plan_is_announced_and_read_once() {
     let fake = Fake::with_tasks(2);
     let server = serve(&fake);
