@@ -1,6 +1,7 @@
 //! `ralph runs`: a run per line.
 
 use ralph_core::time::Zone;
+use ralph_core::view::Condition;
 use ralph_core::view::history::RunSummary;
 use serde::Serialize;
 
@@ -34,8 +35,8 @@ pub fn table(rows: &[RunRow], zone: &Zone, style: TextStyle) -> String {
 
 fn cells(RunRow { summary, state }: &RunRow, zone: &Zone) -> Vec<Cell> {
     let (end, meaning) = match state {
-        RunState::Running => ("running".to_owned(), Some(Meaning::Good)),
-        RunState::Interrupted => ("interrupted".to_owned(), Some(Meaning::Warning)),
+        RunState::Running => (Condition::Running.to_string(), Some(Meaning::Good)),
+        RunState::Interrupted => (Condition::Interrupted.to_string(), Some(Meaning::Warning)),
         RunState::Ended => (summary.ended.clone().unwrap_or_default(), None),
     };
     vec![

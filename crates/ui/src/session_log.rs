@@ -126,7 +126,8 @@ impl<W: Write> SessionLog<W> {
             return;
         }
         let judged = report.judged();
-        self.say(slot, [format!("Verifier: {} ({time})", judged.verdict)]);
+        let found = words::verdict(&judged.name, judged.verdict);
+        self.say(slot, [format!("Verifier: {found} ({time})")]);
         self.digest(slot, judged.verdict, &judged.digest);
     }
 
@@ -148,7 +149,8 @@ impl<W: Write> SessionLog<W> {
             };
             let time = short_duration(gate.duration_ms);
             let name = printable_line(&gate.name);
-            self.say(slot, [format!("Gate {name}: {} ({time}{code})", gate.verdict)]);
+            let found = words::verdict(&gate.name, gate.verdict);
+            self.say(slot, [format!("Gate {name}: {found} ({time}{code})")]);
             self.digest(slot, gate.verdict, &gate.digest);
         }
     }

@@ -6,7 +6,7 @@ use ralph_core::run::{Cancel, Outcome};
 use ralph_core::task::Counts;
 use ralph_core::time::Timestamp;
 use ralph_core::view::forecast::Forecast;
-use ralph_core::view::{CommitView, QuestionView, RunView, SlotView, words};
+use ralph_core::view::{CommitView, Condition, QuestionView, RunView, SlotView, words};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
@@ -179,20 +179,30 @@ impl StatusPage {
     }
 
     fn first_lines(&self, style: TextStyle) -> Vec<String> {
-        let paused = self.run.as_ref().is_some_and(|run| run.paused);
+        // A run that has ended is not the one that runs now.
+        let run = self.run.as_ref().filter(|run| run.outcome.is_none());
+        let active = run.map_or(Condition::Running, Condition::while_active);
         let cancelled = self.cancelled();
         let (meaning, text) = match self.state {
             State::Running { pid } if cancelled.is_some() => {
                 (Meaning::Warning, format!("{} (pid {pid})", cancelled.unwrap_or_default()))
             }
-            State::Running { pid } if paused => (Meaning::Warning, format!("paused (pid {pid})")),
-            State::Running { pid } => (Meaning::Active, format!("running (pid {pid})")),
+            State::Running { pid } => {
+                let meaning = match active {
+                    Condition::Running => Meaning::Active,
+                    _ => Meaning::Warning,
+                };
+                (meaning, format!("{active} (pid {pid})"))
+            }
             State::Interrupted => match self.outcome() {
                 Some(outcome) => {
                     let text = outcome.sentence();
                     (Meaning::Warning, format!("{text} {}", self.goes_on()))
                 }
-                None => (Meaning::Warning, format!("interrupted: {}", self.goes_on())),
+                None => {
+                    let text = format!("{}: {}", Condition::Interrupted, self.goes_on());
+                    (Meaning::Warning, text)
+                }
             },
             State::Stopped => match self.outcome() {
                 Some(outcome) => (Meaning::Heading, outcome.sentence()),
@@ -256,10 +266,10 @@ impl StatusPage {
         let word = |lane: &LaneStatus| match (&lane.state, &lane.outcome) {
             (State::Running { .. }, _) => match lane.cancel {
                 Some(cancel) => (Meaning::Warning, words::cancel(cancel, 1).to_lowercase()),
-                None if lane.paused => (Meaning::Warning, "paused".to_owned()),
-                None => (Meaning::Active, "running".to_owned()),
+                None if lane.paused => (Meaning::Warning, Condition::Paused.to_string()),
+                None => (Meaning::Active, Condition::Running.to_string()),
             },
-            (State::Interrupted, _) => (Meaning::Warning, "interrupted".to_owned()),
+            (State::Interrupted, _) => (Meaning::Warning, Condition::Interrupted.to_string()),
             (State::Stopped, Some(outcome)) => (Meaning::Faint, outcome.clone()),
             (State::Stopped, None) => (Meaning::Faint, "not started".to_owned()),
         };

@@ -62,7 +62,7 @@ fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
     let newest = section("\nAttempt 2 of 2\n");
     assert!(newest.starts_with("  done  "), "{newest}");
     assert!(
-        newest.contains("    pass  test  ") && newest.contains("    pass  verifier  "),
+        newest.contains("    passed    test  ") && newest.contains("    accepted  verifier  "),
         "{newest}"
     );
     assert!(newest.contains("\n  changed ") && newest.contains(", commit "), "{newest}");

@@ -9,6 +9,7 @@ use crate::redact::Secrets;
 use crate::task::Status;
 use crate::time::duration;
 use crate::view::report::Total;
+use crate::view::words;
 
 pub use crate::view::CommitView as Commit;
 
@@ -195,9 +196,10 @@ fn task_line(task: &TaskLine) -> String {
 }
 
 fn check_row((last, runs, red): &(&Evidence, usize, usize)) -> String {
+    let found = words::verdict(&last.judge, last.verdict);
     let verdict = match (last.verdict, last.exit_code) {
-        (Verdict::Fail, Some(code)) => format!("fail, exit code {code}"),
-        (verdict, _) => verdict.to_string(),
+        (Verdict::Fail, Some(code)) => format!("{found}, exit code {code}"),
+        _ => found.to_owned(),
     };
     let runs = match red {
         0 => runs.to_string(),

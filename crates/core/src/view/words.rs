@@ -8,7 +8,8 @@ use super::run_view::RunView;
 pub use crate::amounts::count;
 use crate::records::Verdict;
 use crate::run::{
-    About, AgentLimit, Cancel, Class, Control, NeedsMerge, Notice, Port, TaskBrief, Wait,
+    About, AgentLimit, Cancel, Class, Control, NeedsMerge, Notice, PROTECTED, Port, SIGNAL,
+    TaskBrief, VERIFIER, WEAKENED, Wait,
 };
 use crate::shell::quoted;
 use crate::task::Status;
@@ -32,6 +33,25 @@ pub const fn status(status: Status) -> &'static str {
         Status::Done => "done",
         Status::Failed => "failed",
         Status::Deleted => "deleted",
+    }
+}
+
+/// Whether a check only informs the user and decides nothing.
+pub fn is_note(check: &str, verdict: Verdict) -> bool {
+    verdict == Verdict::Pass && matches!(check, PROTECTED | WEAKENED | SIGNAL)
+}
+
+/// What a check found.
+pub fn verdict(check: &str, verdict: Verdict) -> &'static str {
+    match verdict {
+        _ if is_note(check, verdict) => "note",
+        Verdict::Pass if check == VERIFIER => "accepted",
+        Verdict::Fail if check == VERIFIER => "rejected",
+        Verdict::Pass => "passed",
+        Verdict::Fail => "failed",
+        Verdict::Ungated => "no gates: accepted unchecked",
+        Verdict::Unchanged => "No changes detected",
+        Verdict::Unclaimed => "no signal",
     }
 }
 

@@ -2,7 +2,7 @@
 //! important parts first.
 
 use ralph_core::time::Timestamp;
-use ralph_core::view::{RunPhase, RunView, SlotView, words};
+use ralph_core::view::{Condition, RunPhase, RunView, SlotView, words};
 use unicode_width::UnicodeWidthStr;
 
 use crate::line::TextLine;
@@ -37,7 +37,7 @@ fn parts(view: &RunView, now: Timestamp) -> Vec<(Rank, String)> {
     if let Some(cancel) = view.cancel {
         parts.push((Rank::Stopping, words::cancel(cancel, view.sessions()).to_owned()));
     } else if view.stopping.is_some() {
-        parts.push((Rank::Stopping, "stopping".to_owned()));
+        parts.push((Rank::Stopping, Condition::Stopping.to_string()));
     }
     parts.extend(activities(view, now).into_iter().map(|text| (Rank::Activity, text)));
     parts.push((Rank::Elapsed, format!("{} total", duration(view.elapsed(now)))));

@@ -54,8 +54,8 @@ fn s3_13_s3_14_s3_15_header_footer_and_summary_are_exact() {
     → Bash cargo test
     Done.
     <task-done>t-2kq7m3ab</task-done>
-    Gate fmt: pass (0.8s)
-    Gate test: pass (12.4s)
+    Gate fmt: passed (0.8s)
+    Gate test: passed (12.4s)
     Task t-2kq7m3ab: done
     Commit: 1f2a91c07d1e2f3a4b5c6d7e8f9a0b1c2d3e4f5a build: iteration 1 - Add the login form
     --------------------------------------------------------------------------------
@@ -81,8 +81,8 @@ fn s3_13_s3_14_s3_15_header_footer_and_summary_are_exact() {
     claude-sonnet-4-5
     <task-done>t-7hq2mz4a</task-done>
     No changes detected
-    Gate fmt: pass (0.8s)
-    Gate test: fail (9.1s, exit code 101)
+    Gate fmt: passed (0.8s)
+    Gate test: failed (9.1s, exit code 101)
       left: 1
       right: 2
     Task t-7hq2mz4a: retry: gate test failed (exit code 101)

@@ -1,11 +1,10 @@
 //! The attempts on a task: the newest in full, the others in a line each.
 
 use ralph_core::records::{Attempt, Changes, Evidence, FileChange, Verdict};
-use ralph_core::run::{PROTECTED, SIGNAL, WEAKENED};
 use ralph_core::task::{Status, Task};
 use ralph_core::text::printable;
 use ralph_core::view::report::Total;
-use ralph_core::view::words::count;
+use ralph_core::view::words::{self, count};
 use serde::Serialize;
 
 use super::json::Details;
@@ -176,9 +175,11 @@ impl AttemptView<'_> {
     fn judged(&self) -> Vec<String> {
         let rows: Vec<&Evidence> = self.evidence().filter(|row| !is_note(row)).collect();
         let width = rows.iter().map(|row| row.judge.chars().count()).max().unwrap_or(0).min(30);
+        let found = |row: &&Evidence| words::verdict(&row.judge, row.verdict).len();
+        let widths = (rows.iter().map(found).max().unwrap_or(0), width);
         let mut lines = Vec::new();
         for row in rows {
-            lines.push(self.verdict(row, width));
+            lines.push(self.verdict(row, widths));
             // The digest of the last failure has a section of its own, unless all are shown.
             if self.more.all && row.verdict == Verdict::Fail {
                 lines.extend(paragraph(4, None, row.digest.trim(), self.style));
@@ -188,7 +189,7 @@ impl AttemptView<'_> {
     }
 
     /// The verdict of one gate or verifier.
-    fn verdict(&self, row: &Evidence, width: usize) -> String {
+    fn verdict(&self, row: &Evidence, (words, width): (usize, usize)) -> String {
         let meaning = Meaning::of_verdict(row.verdict);
         let mut facts: Vec<String> = Vec::new();
         facts.extend(
@@ -198,8 +199,7 @@ impl AttemptView<'_> {
             facts.push(brief_duration(row.duration_ms));
         }
         let why = match row.verdict {
-            Verdict::Ungated => "no gates: accepted unchecked",
-            Verdict::Unchanged => "No changes detected",
+            Verdict::Ungated | Verdict::Unchanged => "",
             // A gate that passed has a digest only where there is something to know.
             Verdict::Pass | Verdict::Fail | Verdict::Unclaimed => {
                 row.digest.trim().lines().next().unwrap_or_default()
@@ -208,7 +208,8 @@ impl AttemptView<'_> {
         // The output of a failed program is shown below.
         let printed = row.verdict == Verdict::Fail && row.exit_code.is_some();
         facts.extend((!why.is_empty() && !printed).then(|| why.to_owned()));
-        let line = TextLine::new().plain("  ").add(meaning, format!("{:<4}", row.verdict));
+        let found = format!("{:<words$}", words::verdict(&row.judge, row.verdict));
+        let line = TextLine::new().plain("  ").add(meaning, found);
         let line = line.plain(format!("  {:<width$}  ", row.judge));
         line.flexible(None, facts.join(", ")).show(self.style)
     }
@@ -253,9 +254,8 @@ impl AttemptView<'_> {
     }
 }
 
-/// Evidence that only informs and does not decide.
 fn is_note(row: &Evidence) -> bool {
-    row.verdict == Verdict::Pass && matches!(row.judge.as_str(), PROTECTED | WEAKENED | SIGNAL)
+    words::is_note(&row.judge, row.verdict)
 }
 
 fn lines_of(file: &FileChange) -> String {

@@ -7,6 +7,7 @@ use ralph_core::records::{Evidence, LogEntry, LogKind, Verdict};
 use ralph_core::task::{Status, Task};
 use ralph_core::text::printable_line;
 use ralph_core::time::Zone;
+use ralph_core::view::words;
 
 use super::attempts::{self, Sums};
 use super::json::{Details, results_of};
@@ -144,7 +145,8 @@ fn evidence_line(found: &Evidence, style: TextStyle) -> String {
         Verdict::Ungated | Verdict::Unchanged => "",
     };
     let line = TextLine::new().add(Meaning::Faint, found.at.to_string()).plain("  ");
-    let line = line.add(meaning, found.verdict.as_str()).plain(format!("  {}  ", found.judge));
+    let line = line.add(meaning, words::verdict(&found.judge, found.verdict));
+    let line = line.plain(format!("  {}  ", found.judge));
     let tree = found.tree.get(..SHORT).unwrap_or(&found.tree);
     with_text(line.add(Meaning::Faint, format!("tree {tree}")), why, style)
 }

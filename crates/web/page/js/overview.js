@@ -4,9 +4,9 @@ import { diff, frozen, live, runs, status, tasks } from './data.js';
 import { diffView } from './diff.js';
 import { button, calm, command, empty, failed, fold, framed, h, keyed, loading, panel, put, show } from './dom.js';
 import { count, duration, money, ms, now, number, tokens } from './format.js';
-import { commitList, isActive, RunCard, runState } from './run_card.js';
+import { commitList, isActive, RunCard } from './run_card.js';
 import { thinkingToggle } from './stream.js';
-import { chip, sign, STATES, STATE_WORDS } from './words.js';
+import { chip, runState, sign, STATES, STATE_WORDS } from './words.js';
 
 /** How many failed tasks are shown. */
 const FAILURES = 5;

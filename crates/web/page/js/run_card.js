@@ -3,7 +3,7 @@ import { canAct, cancelRun, perform } from './actions.js';
 import { button, h, keyed, put, setClass, setText, show } from './dom.js';
 import { count, money, ms, now, short, ticking, tokens, when } from './format.js';
 import { Stream } from './stream.js';
-import { cancelWords, chip, sign, steps } from './words.js';
+import { chip, runState, sign, steps } from './words.js';
 
 /** Fields that tick: elements that show the time since a moment. */
 export function since(el, at) {
@@ -15,16 +15,6 @@ export function since(el, at) {
 export function tick() {
   for (const el of document.querySelectorAll('[data-since]')) if (el.dataset.since) setText(el, ticking(now() - Number(el.dataset.since)));
   for (const el of document.querySelectorAll('[data-until]')) if (el.dataset.until) setText(el, `${ticking(Number(el.dataset.until) - now())} left`);
-}
-
-/** What a run is, for its chip: a state and a word. */
-export function runState(run) {
-  const view = run.view;
-  if (view.outcome) return ['done', 'ended'];
-  if (run.left) return ['failed', 'interrupted'];
-  if (view.cancel) return ['waiting', cancelWords(view.cancel, view.slots.filter(slot => slot.iteration > 0).length).toLowerCase()];
-  if (view.paused) return ['waiting', 'paused'];
-  return ['active', 'running'];
 }
 
 export const isActive = run => !run.view.outcome && !run.left && run.view.run !== null;

@@ -4,18 +4,15 @@ import { calm, command, empty, failed, h, loading, panel, put } from './dom.js';
 import { duration, money, when } from './format.js';
 import { commitList, isActive, RunCard } from './run_card.js';
 import { thinkingToggle } from './stream.js';
-import { chip, sign } from './words.js';
-
-const STATE = { running: ['active', 'running'], interrupted: ['failed', 'interrupted'], ended: ['done', 'ended'] };
+import { chip, RUN_STATES, sign } from './words.js';
 
 function row(one) {
-  const [state, word] = STATE[one.state] ?? ['open', one.state];
   const name = [one.command, one.command === 'build' && one.preset, one.branch && `(${one.branch})`].filter(Boolean).join(' ');
   return h('tr', {},
     h('th', { scope: 'row' }, h('a', { href: `#/run/${one.run}` }, one.run)), h('td', {}, when(one.started_at)), h('td', { class: 'num' }, duration(one.duration_ms)),
     h('td', {}, name), h('td', { class: 'num' }, one.done), h('td', { class: `num ${one.failed ? 'del' : ''}` }, one.failed),
     h('td', { class: 'num' }, one.cost_micro_usd === null ? '–' : `${money(one.cost_micro_usd)}${one.unpriced ? '+' : ''}`),
-    h('td', { class: 'end' }, one.state === 'ended' ? one.ended : chip(state, word)));
+    h('td', { class: 'end' }, one.state === 'ended' ? one.ended : chip(RUN_STATES[one.state] ?? 'open', one.state)));
 }
 
 const HEADINGS = ['Run', 'Started', 'Time', 'Command', 'Done', 'Failed', 'Cost', 'End'];

@@ -2,7 +2,7 @@
 import { diffView, isPatch, replacement, replacementView } from './diff.js';
 import { button, fold, framed, h, put, recall, remember, setText, show } from './dom.js';
 import { clock, duration } from './format.js';
-import { ending, sign } from './words.js';
+import { checkName, ending, isNote, sign, verdictWords } from './words.js';
 
 /** Text of a model: code in fences, `code` and **strong** words; everything else as it is. */
 export function rich(text) {
@@ -52,18 +52,12 @@ function endWords(entry) {
 
 const lastLine = text => text.trimEnd().split('\n').at(-1).slice(-160);
 
-/** Checks of ralph's own; every other name is that of a gate. */
-const NOTES = ['signal', 'protected files', 'weakened tests'];
-const OWN = ['verifier', 'changes', ...NOTES];
-const VERDICTS = { pass: 'passed', fail: 'failed', ungated: 'no gates: accepted unchecked', unchanged: 'No changes detected', unclaimed: 'no signal' };
-
 /** What a gate or the verifier said. */
 export function gateRow(one, cls = '') {
   const verifier = one.judge === 'verifier';
-  const note = one.verdict === 'pass' && NOTES.includes(one.judge);
+  const note = isNote(one);
   const state = note ? 'open' : { pass: 'done', fail: 'failed' }[one.verdict] ?? 'waiting';
-  const words = note ? 'note' : verifier ? { pass: 'accepted', fail: 'rejected' }[one.verdict] ?? one.verdict : VERDICTS[one.verdict] ?? one.verdict;
-  const head = [sign(state), h('strong', {}, OWN.includes(one.judge) ? one.judge : `gate ${one.judge}`), h('span', {}, words), one.exit_code ? h('span', { class: 'dim' }, `exit code ${one.exit_code}`) : null, one.duration_ms > 0 && h('span', { class: 'dim' }, duration(one.duration_ms))];
+  const head = [sign(state), h('strong', {}, checkName(one.judge)), h('span', {}, verdictWords(one)), one.exit_code ? h('span', { class: 'dim' }, `exit code ${one.exit_code}`) : null, one.duration_ms > 0 && h('span', { class: 'dim' }, duration(one.duration_ms))];
   if (verifier) return h('div', { class: `gate ${cls}` }, h('div', { class: 'line' }, head), one.digest && h('blockquote', {}, rich(one.digest)));
   return one.digest ? fold(head, h('pre', { class: 'code', tabindex: 0 }, one.digest), { cls: `gate ${cls}`, open: note || one.verdict !== 'pass' }) : h('div', { class: `gate line ${cls}` }, head);
 }

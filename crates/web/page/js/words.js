@@ -65,6 +65,37 @@ export function ending(end) {
   return [verifier ? 'the verifier rejected it' : words, state];
 }
 
+/** The state of a run in a word, with the state of a task whose sign it has. */
+export const RUN_STATES = {
+  running: 'active', paused: 'waiting', stopping: 'waiting', interrupted: 'failed', done: 'done', ended: 'open',
+};
+
+/** The state of a run for its chip: the state of a task, and words. */
+export function runState({ view, left }) {
+  const { outcome } = view;
+  if (view.cancel && !outcome && !left) return ['waiting', cancelWords(view.cancel, view.slots.filter(slot => slot.iteration > 0).length).toLowerCase()];
+  const rest = outcome ? ['open', 'active', 'blocked', 'waiting', 'failed'].some(state => outcome.left[state] > 0) : false;
+  const word = outcome ? (rest ? 'ended' : 'done') : left ? 'interrupted' : view.paused ? 'paused' : view.stopping ? 'stopping' : 'running';
+  return [RUN_STATES[word], word];
+}
+
+/** Checks of ralph's own; every other name is that of a gate. Of those that pass, the first three only inform. */
+const NOTES = ['signal', 'protected files', 'weakened tests'];
+const CHECKS = ['verifier', 'changes', 'forbidden files', ...NOTES];
+
+const VERDICTS = { pass: 'passed', fail: 'failed', ungated: 'no gates: accepted unchecked', unchanged: 'No changes detected', unclaimed: 'no signal' };
+const OF_VERIFIER = { pass: 'accepted', fail: 'rejected' };
+
+export const isNote = ({ judge, verdict }) => verdict === 'pass' && NOTES.includes(judge);
+
+export const checkName = judge => (CHECKS.includes(judge) ? judge : `gate ${judge}`);
+
+/** What a check found. */
+export function verdictWords({ judge, verdict }) {
+  if (isNote({ judge, verdict })) return 'note';
+  return (judge === 'verifier' && OF_VERIFIER[verdict]) || (VERDICTS[verdict] ?? verdict);
+}
+
 const STEPS = { starting: 0, working: 0, reading: 0, judging: 1, verifying: 2, queued: 3, integrating: 3, settling: 3 };
 
 /** The steps of an iteration, and the one that a slot is at (-1: none). */

@@ -1,11 +1,21 @@
 //! The page has words of its own for what JSON names: they are those of every other display.
 
-use ralph_core::run::{CLASSES, Cancel, Port};
+use ralph_core::records::Verdict;
+use ralph_core::run::{
+    CHANGES, CLASSES, Cancel, FORBIDDEN, PROTECTED, Port, SIGNAL, VERIFIER, WEAKENED,
+};
 use ralph_core::task::Counts;
-use ralph_core::view::{Doing, words};
+use ralph_core::view::{Condition, Doing, words};
+use ralph_ui::runs::RunState;
 
 fn script() -> &'static str {
     std::str::from_utf8(ralph_web::page::file("/js/words.js").unwrap().bytes).unwrap()
+}
+
+/// What a constant of the page has between its brackets.
+fn constant(name: &str) -> &'static str {
+    let (_, rest) = script().split_once(&format!("const {name} = ")).unwrap();
+    rest.split_once(';').unwrap().0
 }
 
 #[test]
@@ -24,6 +34,36 @@ fn the_page_says_how_soon_a_run_stops_as_every_display() {
             let words = format!("'{}'", words::cancel(cancel, sessions));
             assert!(script().contains(&words), "{words}");
         }
+    }
+}
+
+#[test]
+fn the_page_says_what_a_check_found_as_every_display() {
+    for verdict in Verdict::ALL {
+        let found = format!("{verdict}: '{}'", words::verdict("test", verdict));
+        assert!(constant("VERDICTS").contains(&found), "{found}");
+        let found = format!("{verdict}: '{}'", words::verdict(VERIFIER, verdict));
+        let of_verifier = [Verdict::Pass, Verdict::Fail].contains(&verdict);
+        assert_eq!(constant("OF_VERIFIER").contains(&found), of_verifier, "{found}");
+    }
+    assert!(script().contains(&format!("return '{}'", words::verdict(SIGNAL, Verdict::Pass))));
+    for check in [SIGNAL, PROTECTED, WEAKENED, VERIFIER, CHANGES, FORBIDDEN] {
+        let informs = words::is_note(check, Verdict::Pass);
+        let list = constant(if informs { "NOTES" } else { "CHECKS" });
+        assert!(list.contains(&format!("'{check}'")), "{check}");
+    }
+}
+
+#[test]
+fn the_page_says_the_state_of_a_run_as_every_display() {
+    let states = constant("RUN_STATES");
+    for condition in Condition::ALL {
+        assert!(states.contains(&format!(" {condition}: '")), "{condition}");
+    }
+    assert_eq!(states.matches(": '").count(), Condition::ALL.len(), "{states}");
+    for state in [RunState::Running, RunState::Interrupted] {
+        let name = serde_json::to_value(state).unwrap();
+        assert!(states.contains(&format!(" {}: '", name.as_str().unwrap())), "{name}");
     }
 }
 

@@ -37,8 +37,8 @@ a  a
 Attempt 2 of 2
   rejected  TIME, 0.1s, opus, sandbox LEVEL
   gate test failed (exit code 1): Failing tests: sums::adds
-    pass  lint  0.1s
-    fail  test  exit code 1, 0.1s
+    passed  lint  0.1s
+    failed  test  exit code 1, 0.1s
   changed 3 files, +4 -2
     +1 -0  docs/sums.md
     +2 -1  said.txt
@@ -75,8 +75,8 @@ a  a
 
 Attempt 3 of 3
   done  TIME, 0.1s, opus, sandbox LEVEL
-    pass  lint  0.1s
-    pass  test  0.1s
+    passed  lint  0.1s
+    passed  test  0.1s
   changed 2 files, +1 -1, commit COMMIT
     +1 -0  docs/sums.md
     +0 -1  said.txt

@@ -79,8 +79,8 @@ fn a_pull_request_shows_tasks_checks_commits_and_cost() {
 
     | check | last verdict | tree | time | runs |
     |---|---|---|---|---|
-    | `tests` | pass | `0123456789ab` | 1m 04s | 2, 1 failed |
-    | `lint\|all` | fail, exit code 1 | `0123456789ab` | 1m 04s | 1, 1 failed |
+    | `tests` | passed | `0123456789ab` | 1m 04s | 2, 1 failed |
+    | `lint\|all` | failed, exit code 1 | `0123456789ab` | 1m 04s | 1, 1 failed |
 
     `lint|all` said:
 

@@ -2,10 +2,9 @@
 //! replay, a third one says where it is.
 
 use ralph_core::time::Zone;
-use ralph_core::view::live::LiveRun;
 use ralph_core::view::playback::Position;
 use ralph_core::view::totals::Totals;
-use ralph_core::view::words;
+use ralph_core::view::{Condition, words};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -97,22 +96,20 @@ fn condition(state: &State, totals: &Totals) -> (Meaning, String) {
     match totals.active {
         0 => match current.last() {
             None => (Meaning::Faint, "no run".to_owned()),
-            Some(run) => ended(run),
+            Some(run) => in_words(Condition::of(run)),
         },
-        _ if totals.paused => (Meaning::Warning, "paused".to_owned()),
-        _ if totals.stopping => (Meaning::Warning, "stopping".to_owned()),
-        _ => (Meaning::Active, "running".to_owned()),
+        _ => in_words(Condition::of_active(totals.paused, totals.stopping)),
     }
 }
 
-fn ended(run: &LiveRun) -> (Meaning, String) {
-    match &run.view.outcome {
-        Some(outcome) if outcome.left.unresolved() == 0 && outcome.left.failed == 0 => {
-            (Meaning::Good, "done".to_owned())
-        }
-        Some(_) => (Meaning::Warning, "ended".to_owned()),
-        None => (Meaning::Bad, "interrupted".to_owned()),
-    }
+fn in_words(condition: Condition) -> (Meaning, String) {
+    let meaning = match condition {
+        Condition::Running => Meaning::Active,
+        Condition::Paused | Condition::Stopping | Condition::Ended => Meaning::Warning,
+        Condition::Interrupted => Meaning::Bad,
+        Condition::Done => Meaning::Good,
+    };
+    (meaning, condition.to_string())
 }
 
 /// Progress, cost and what is left, with a bar for each limit.

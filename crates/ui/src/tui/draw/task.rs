@@ -1,7 +1,9 @@
 //! The page of a task: what it is, what it waits for, each attempt with its gates, verdicts and costs; and its work as a
 //! diff.
 
+use ralph_core::records::Verdict;
 use ralph_core::text::printable;
+use ralph_core::view::words;
 use serde_json::Value;
 
 use super::text::Row;
@@ -119,17 +121,18 @@ fn of_attempt(attempt: &Value, page: &Value, width: usize) -> Vec<Row> {
 
 /// A gate or the verifier, with what it printed or said.
 fn evidence(found: &Value, width: usize) -> Vec<Row> {
-    let verdict = string(found, "verdict");
+    let verdict = string(found, "verdict").parse::<Verdict>().ok();
     let (sign, meaning) = match verdict {
-        "pass" => ("✓", Meaning::Good),
-        "fail" => ("✗", Meaning::Bad),
+        Some(Verdict::Pass) => ("✓", Meaning::Good),
+        Some(Verdict::Fail) => ("✗", Meaning::Bad),
         _ => ("·", Meaning::Faint),
     };
     let took = found.get("duration_ms").and_then(Value::as_u64).map(duration).unwrap_or_default();
     let name = string(found, "judge");
     let head = Row::of(meaning, format!("  {sign} ")).plain(format!("{name}  "));
-    let mut rows = vec![head.add(Meaning::Faint, format!("{verdict}  {took}"))];
-    let output = Some(meaning).filter(|_| verdict == "fail").or(Some(Meaning::Faint));
+    let words = verdict.map(|verdict| words::verdict(name, verdict)).unwrap_or_default();
+    let mut rows = vec![head.add(Meaning::Faint, format!("{words}  {took}"))];
+    let output = Some(meaning).filter(|_| verdict == Some(Verdict::Fail)).or(Some(Meaning::Faint));
     rows.extend(text(string(found, "digest"), output, width, 6));
     rows
 }
