@@ -71,7 +71,7 @@ pub(crate) async fn answer(listener: net::TcpListener, router: Router) -> io::Re
 struct Open(Mutex<VecDeque<(AbortHandle, Known)>>);
 
 impl Open {
-    /// Makes room for one more: the oldest that has shown no token goes.
+    /// Makes space for one more: the oldest that has shown no token goes.
     fn has_room(&self) -> bool {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|(task, _)| !task.is_finished());

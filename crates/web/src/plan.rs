@@ -21,7 +21,7 @@ pub(crate) use query::{Query, TaskJson, number};
 use crate::answer;
 use crate::live::Live;
 
-/// How often the version is asked for while somebody looks.
+/// How often the version is asked for while there are viewers.
 const EVERY: Duration = Duration::from_secs(1);
 /// How long an answer waits for news of tasks that it has already.
 const FRESH: Duration = Duration::from_millis(150);

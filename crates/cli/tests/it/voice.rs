@@ -10,6 +10,7 @@ mod matching;
 mod passage;
 mod rules;
 pub(crate) mod rust;
+mod script;
 mod sources;
 mod tests;
 

@@ -1,7 +1,7 @@
 //! A passage of text with the line of each character: its prose, without code, and the words in it.
 
 /// Stands for a piece of code that was taken out. It is a word, and no rule names it.
-const CODE: char = '§';
+pub(super) const CODE: char = '§';
 
 /// A string, a comment or a page.
 #[derive(Clone, Debug, Default)]

@@ -8,6 +8,7 @@ use ralph_testkit::TestEnv;
 
 use super::passage::Passage;
 use super::rust::{Piece, TextKind, pieces};
+use super::script;
 use crate::named_tests::crates;
 use crate::reference::commands;
 
@@ -68,10 +69,10 @@ fn read(file: &str) -> String {
     std::fs::read_to_string(root().join(file)).unwrap()
 }
 
-/// Strings and doc comments of all crates, the prompts and settings beside them, and all pages.
+/// Strings and doc comments of all crates, the prompts and settings beside them, the page in the browser, and all pages.
 pub(super) fn in_the_repository() -> Vec<Source> {
     let mut sources = Vec::new();
-    for name in ["cli", "core", "engine", "testkit", "ui"] {
+    for name in ["cli", "core", "engine", "testkit", "ui", "web"] {
         for file in files(&format!("crates/{name}/src")) {
             match Path::new(&file).extension().and_then(|extension| extension.to_str()) {
                 Some("rs") => sources.extend(of_rust(&file)),
@@ -83,6 +84,12 @@ pub(super) fn in_the_repository() -> Vec<Source> {
                 }
                 _ => {}
             }
+        }
+    }
+    for file in files("crates/web/page") {
+        if file.ends_with(".js") || file.ends_with(".html") {
+            let whole = read(&file);
+            sources.extend(of_the_page(&file, &whole));
         }
     }
     let docs = files("docs").into_iter().filter(|file| file.ends_with(".md"));
@@ -115,6 +122,22 @@ fn of_rust(file: &str) -> Vec<Source> {
         TextKind::String => source(Reader::User, piece.passage.of_string()),
     };
     pieces(&whole).into_iter().filter_map(of).collect()
+}
+
+/// What the page in the browser says, and the comments of its scripts. As in Rust, a string without a blank is a name.
+pub(super) fn of_the_page(file: &str, text: &str) -> Vec<Source> {
+    let whole: Rc<str> = text.into();
+    let source = |reader, passage| {
+        Some(Source { file: file.to_owned(), whole: Rc::clone(&whole), reader, passage })
+    };
+    let is_html = file.ends_with(".html");
+    let of = |piece: script::Piece| match piece.kind {
+        TextKind::Doc => source(Reader::Programmer, piece.passage.of_markdown()),
+        TextKind::String if !is_html && !piece.passage.has_blanks() => None,
+        TextKind::String => source(Reader::User, piece.passage.of_string()),
+    };
+    let pieces = if is_html { script::of_html(text) } else { script::of_script(text) };
+    pieces.into_iter().filter_map(of).collect()
 }
 
 /// The help of every command, as the binary prints it. A line that several commands print is read once.

@@ -8,7 +8,7 @@ use super::passage::Passage;
 use super::rules::RULES;
 use super::rust::{TextKind, pieces};
 use super::sources::{Reader, Source};
-use super::{Search, concerns};
+use super::{Search, concerns, script, sources};
 
 /// What the rules forbid in a page, in order.
 fn forbidden(text: &str, reader: Reader) -> Vec<String> {
@@ -85,6 +85,77 @@ fn h() { g("nine"); }
             string(false, 11, "nine"),
         ]
     );
+}
+
+#[test]
+fn strings_and_comments_of_a_script_are_separated_from_code() {
+    let code = r##"// Of the
+// file.
+const a = b.split(/["'`/]/g) / 2; /** Of `a`.
+ * On. */
+go('one \'two\'', "three \u00a0", `four ${h('five', `six ${b}`)} seven
+eight`); const c = { d: 1 / 2 / 3 };
+if (/'x'/.test(c)) return /`/ ?? 'nine';
+"##;
+    let found: Vec<_> = script::of_script(code)
+        .iter()
+        .map(|piece| (piece.kind, piece.passage.first_line(), piece.passage.text()))
+        .collect();
+    let string = |line, text: &str| (TextKind::String, line, text.to_owned());
+    let doc = |line, text: &str| (TextKind::Doc, line, text.to_owned());
+    assert_eq!(
+        found,
+        [
+            doc(1, " Of the\n file.\n"),
+            doc(3, "  Of `a`.\n   On. "),
+            string(5, "one 'two'"),
+            string(5, "three …"),
+            string(5, "five"),
+            string(5, "six §"),
+            string(5, "four § seven\neight"),
+            string(7, "nine"),
+        ]
+    );
+}
+
+#[test]
+fn texts_and_attributes_of_html_are_separated_from_markup() {
+    let html = "<!-- Of the file. -->\n<p class=\"a b\" title=\"one two\">three <b>four&nbsp;five</b>\n</p>\n<script>var six = 'seven';</script><i>eight</i>";
+    let pieces = script::of_html(html);
+    let found: Vec<_> = pieces
+        .iter()
+        .map(|piece| (piece.kind, piece.passage.first_line(), piece.passage.text()))
+        .collect();
+    let string = |line, text: &str| (TextKind::String, line, text.to_owned());
+    assert_eq!(
+        found,
+        [
+            (TextKind::Doc, 1, " Of the file. ".to_owned()),
+            string(2, "one two"),
+            string(2, "three "),
+            string(2, "four five"),
+            string(4, "eight"),
+        ]
+    );
+}
+
+#[test]
+fn the_rules_see_what_the_page_says() {
+    let found = |file: &str, text: &str| {
+        let mut search = Search::new();
+        sources::of_the_page(file, text).iter().for_each(|source| search.read(source));
+        search.hits.iter().map(|hit| format!("{}:{}", hit.line, hit.words)).collect::<Vec<_>>()
+    };
+    let script = "// In the box.\nconst box = 'box';\nbutton('Open the box');\nsay(`${count(box)} are told`);\nsay(`The ${box} is\nsettled`);\n";
+    assert_eq!(found("page/app.js", script), ["1:box", "3:box", "4:are told", "6:settled"]);
+    let html = "<div class=\"the box\" aria-label=\"The box\">\n<p>Box</p></div>";
+    assert_eq!(found("page/index.html", html), ["1:box", "2:Box"]);
+    let read = sources::in_the_repository();
+    for file in
+        ["crates/web/page/app.js", "crates/web/page/js/words.js", "crates/web/page/index.html"]
+    {
+        assert!(read.iter().any(|source| source.file == file), "{file} is not read");
+    }
 }
 
 #[test]
