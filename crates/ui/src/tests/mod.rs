@@ -1,4 +1,5 @@
 //! What the tests of several displays share.
 
 mod replayed;
+#[path = "../../../core/tests/run_model/sample.rs"]
 pub(crate) mod sample;

@@ -1,5 +1,8 @@
 //! Handwritten journals, with what the agents said between their lines: for tests that show them.
 
+#![allow(dead_code, reason = "not every test that includes it uses all of it")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 use ralph_core::TaskId;
 use ralph_core::agent::{AgentEvent, EndClass, ProcessEnd, SessionEnd, Signals, Usage};
 use ralph_core::ids::{AgentId, AttemptId, QuestionId, RunId};
