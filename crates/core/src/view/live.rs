@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::run_view::RunView;
 use super::stream::{Observation, Observed, RunNumber};
@@ -95,6 +95,8 @@ pub enum Said {
     },
     /// The iteration has ended.
     Ended {
+        /// By the name that attempts have; journals name some otherwise.
+        #[serde(serialize_with = "as_attempts_do")]
         class: Class,
         detail: String,
     },
@@ -319,6 +321,10 @@ impl Transcript {
             self.dropped += 1;
         }
     }
+}
+
+fn as_attempts_do<S: Serializer>(class: &Class, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(class.as_str())
 }
 
 fn beginning(text: &str) -> &str {

@@ -5,6 +5,7 @@ use ralph_core::run::{
     CHANGES, CLASSES, Cancel, FORBIDDEN, PROTECTED, Port, SIGNAL, VERIFIER, WEAKENED,
 };
 use ralph_core::task::Counts;
+use ralph_core::view::live::Said;
 use ralph_core::view::{Condition, Doing, words};
 use ralph_ui::runs::RunState;
 
@@ -24,6 +25,14 @@ fn the_page_says_how_an_attempt_ended_as_every_display() {
         let (name, words) = (row.class.as_str(), row.class.words());
         let key = if name.contains('-') { format!("'{name}'") } else { name.to_owned() };
         assert!(script().contains(&format!("{key}: ['{words}', '")), "{name}: {words}");
+    }
+}
+
+#[test]
+fn the_page_gets_the_end_of_an_iteration_by_the_name_that_attempts_have() {
+    for row in CLASSES {
+        let ended = Said::Ended { class: row.class, detail: String::new() };
+        assert_eq!(serde_json::to_value(ended).unwrap()["class"], row.class.as_str());
     }
 }
 
