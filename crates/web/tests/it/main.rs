@@ -6,9 +6,11 @@ mod actions;
 mod asking;
 mod client;
 mod fake;
+mod frozen;
 mod hostile;
 mod live;
 mod many;
+mod recorded;
 mod words;
 
 use std::net::{IpAddr, Ipv4Addr};
