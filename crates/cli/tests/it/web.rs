@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
 use ralph_testkit::{TestEnv, send_signal, skip};
+use ralph_web::frozen::{Scope, document, gather};
 
 use crate::looping::{
     PATIENCE, again, build, cassette, project, runs, say, session, sh, start, wait_for, works,
@@ -14,6 +15,23 @@ use crate::looping::{
 
 /// Work waits for approval, each task in a worktree of its own.
 const WAITS: &[&str] = &["--set", "completion.approve=always", "--set", "loop.works_in=worktree"];
+
+/// The day of which every display has a snapshot.
+#[path = "../../../web/tests/it/recorded.rs"]
+mod recorded;
+
+/// The views of which users read the recorded day.
+const VIEWS: [&str; 9] = [
+    "#/",
+    "#/plan",
+    "#/plan?view=graph",
+    "#/task/t-2kq7m3ab",
+    "#/task/t-7hq2mz4a",
+    "#/task/t-m4xw6tfe",
+    "#/runs",
+    "#/run/r-4qz7k2ma",
+    "#/cost",
+];
 
 /// A server of the page, until it is dropped.
 struct Page {
@@ -278,4 +296,35 @@ fn a_report_opens_from_its_file_and_asks_nobody() {
         .output()
         .unwrap();
     assert!(driven.status.success(), "{}", String::from_utf8_lossy(&driven.stderr));
+}
+
+#[test]
+fn users_read_of_a_recorded_day_what_the_snapshot_says() {
+    let Some((modules, browser)) = browser() else { return };
+    let env = project(&[]);
+    let file = env.folder().join("recorded.html");
+    let data = gather(&recorded::Recorded::new(), &Scope::default()).unwrap();
+    std::fs::write(&file, document(&data)).unwrap();
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web");
+    let driven = Command::new("node")
+        .arg(tests.join("recorded.mjs"))
+        .env("FILE", file)
+        .env("BROWSER", browser)
+        .env("MODULES", modules)
+        .env("VIEWS", VIEWS.join(" "))
+        .output()
+        .unwrap();
+    assert!(driven.status.success(), "{}", String::from_utf8_lossy(&driven.stderr));
+    let (shown, snapshot) = (String::from_utf8(driven.stdout).unwrap(), tests.join("recorded.txt"));
+    if std::env::var_os("RALPH_BLESS").is_some() {
+        std::fs::write(&snapshot, &shown).unwrap();
+    }
+    let known = std::fs::read_to_string(&snapshot).unwrap_or_default();
+    let mut lines = known.lines().zip(shown.lines()).zip(1..);
+    let first = lines.find(|((known, shown), _)| known != shown);
+    assert!(
+        known == shown,
+        "the page says something else than tests/web/recorded.txt: {first:?}\n\
+         run: RALPH_BLESS=1 cargo test -p ralph --test it recorded_day\n{shown}"
+    );
 }
