@@ -73,9 +73,11 @@ pub enum Said {
         id: String,
         name: String,
         input: String,
-        /// What it printed; `None` while it runs.
+        /// What it printed, if the agent has said so.
         result: Option<String>,
         is_error: bool,
+        /// It has ended, or the session that called it has.
+        is_over: bool,
     },
     Denied {
         tool: String,
@@ -194,13 +196,17 @@ impl LiveRun {
                 let told = Said::Told { text: message.text.clone() };
                 self.transcript(*slot).push(Entry { at: event.at, what: told });
             }
+            Fact::SessionEnded { slot, .. } => self.transcript(*slot).session_ended(),
             Fact::Judged { slot, gates, .. } => {
                 for report in gates {
                     self.checked(*slot, event.at, report.clone());
                 }
             }
-            Fact::Verified { slot, report } if report.obstacle().is_none() => {
-                self.checked(*slot, event.at, report.judged());
+            Fact::Verified { slot, report } => {
+                self.transcript(*slot).session_ended();
+                if report.obstacle().is_none() {
+                    self.checked(*slot, event.at, report.judged());
+                }
             }
             Fact::IterationEnded { slot, class, detail, .. } => {
                 let ended = Said::Ended { class: *class, detail: beginning(detail).to_owned() };
@@ -238,7 +244,14 @@ impl Transcript {
                 let input = beginning(input).to_owned();
                 self.push(Entry {
                     at,
-                    what: Said::Tool { id, name, input, result: None, is_error: false },
+                    what: Said::Tool {
+                        id,
+                        name,
+                        input,
+                        result: None,
+                        is_error: false,
+                        is_over: false,
+                    },
                 });
             }
             AgentEvent::ToolEnded { id, is_error, text } => self.tool_ended(id, *is_error, text),
@@ -287,19 +300,30 @@ impl Transcript {
     /// The newest open call of this id. Some agents name no id: then the newest open call.
     fn tool_ended(&mut self, ended: &str, failed: bool, printed: &str) {
         let open = self.entries.iter_mut().rev().find_map(|entry| match &mut entry.what {
-            Said::Tool { id, result: result @ None, is_error, .. }
+            Said::Tool { id, result: result @ None, is_error, is_over, .. }
                 if id == ended || ended.is_empty() =>
             {
-                Some((result, is_error))
+                Some((result, is_error, is_over))
             }
             _ => None,
         });
-        let Some((result, is_error)) = open else { return };
+        let Some((result, is_error, is_over)) = open else { return };
+        *is_over = true;
         let printed = beginning(printed);
         *result = Some(printed.to_owned());
         *is_error = failed;
         self.bytes += printed.len();
         self.shrink();
+    }
+
+    /// The session has ended: none of its tools runs any more.
+    fn session_ended(&mut self) {
+        let of_session = self.entries.iter_mut().rev().map(|entry| &mut entry.what);
+        for said in of_session.take_while(|said| !matches!(said, Said::Session { .. })) {
+            if let Said::Tool { is_over, .. } = said {
+                *is_over = true;
+            }
+        }
     }
 
     fn missed(&mut self, at: Timestamp) {
@@ -338,6 +362,8 @@ fn ending(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::{EndClass, ProcessEnd, SessionEnd, Signals};
+    use crate::run::SessionReport;
 
     fn agent(event: AgentEvent) -> Observation {
         let at = Timestamp::from_millis(7);
@@ -376,6 +402,47 @@ mod tests {
             .map(|one| matches!(one, Said::Tool { result: Some(_), is_error: true, .. }))
             .collect::<Vec<_>>();
         assert_eq!(ended, [true, false]);
+    }
+
+    /// Not every agent says what came of each of its tools, and none does that is killed.
+    #[test]
+    fn no_tool_runs_after_its_session() {
+        let fact = |seq, fact| {
+            let (v, run, at) =
+                (RunEvent::VERSION, "r-abcd2345".parse().unwrap(), Timestamp::default());
+            Observation {
+                of: 0,
+                what: Observed::Fact { event: RunEvent { v, run, seq, at, fact } },
+            }
+        };
+        let call = |name: &str| {
+            let (id, name, input) = (name.to_owned(), name.to_owned(), String::new());
+            agent(AgentEvent::ToolStarted { id, name, input })
+        };
+        let begins = |seq| fact(seq, Fact::SessionStarted { slot: 0, log: String::new() });
+        let report = SessionReport {
+            end: SessionEnd::of(EndClass::Crash, ""),
+            process: ProcessEnd::Stopped,
+            signals: Signals::default(),
+            requests: vec![],
+            held: vec![],
+            notes: vec![],
+            duration_ms: 0,
+            leftovers: 0,
+        };
+        let ends = fact(2, Fact::SessionEnded { slot: 0, report });
+        let mut live = LiveView::default();
+        for seen in [begins(1), call("a"), ends, begins(3), call("b")] {
+            live.apply(&seen);
+        }
+        let runs: Vec<bool> = said(&live)
+            .iter()
+            .filter_map(|one| match one {
+                Said::Tool { is_over, .. } => Some(!is_over),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(runs, [false, true]);
     }
 
     #[test]

@@ -102,8 +102,8 @@ const KINDS = {
 };
 
 function toolMark(el, mark, entry) {
-  const [state, sign, words] = entry.result === null ? ['runs', '', 'running'] : entry.is_error ? ['bad', '✕', 'failed'] : ['good', '✓', 'done'];
-  el.classList.remove('runs', 'bad', 'good');
+  const [state, sign, words] = !entry.is_over ? ['runs', '', 'running'] : entry.result === null ? ['left', '–', 'no result'] : entry.is_error ? ['bad', '✕', 'failed'] : ['good', '✓', 'done'];
+  el.classList.remove('runs', 'left', 'bad', 'good');
   el.classList.add(state);
   put(mark, h('span', { 'aria-hidden': 'true' }, sign), h('span', { class: 'hush' }, words));
 }
@@ -112,9 +112,10 @@ function toolBody(body, entry) {
   const edit = replacement(entry.input);
   put(body,
     entry.input && [h('div', { class: 'label' }, 'Input'), edit ? replacementView(edit) : output(pretty(entry.input))],
-    h('div', { class: 'label' }, entry.result === null ? 'Running…' : entry.is_error ? 'Error' : 'Result'),
+    h('div', { class: 'label' }, !entry.is_over ? 'Running…' : entry.is_error ? 'Error' : 'Result'),
     entry.result && output(entry.result, entry.is_error ? 'bad' : ''),
-    entry.result === '' && h('p', { class: 'dim' }, 'It printed nothing.'));
+    entry.result === '' && h('p', { class: 'dim' }, 'It printed nothing.'),
+    entry.is_over && entry.result === null && h('p', { class: 'dim' }, 'The session ended without a result of this call.'));
 }
 
 function pretty(input) {

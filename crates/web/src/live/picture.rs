@@ -212,7 +212,9 @@ impl Rendered {
 fn size(said: &Said) -> usize {
     match said {
         Said::Text { text } | Said::Thinking { text } => text.len(),
-        Said::Tool { result, .. } => result.as_ref().map_or(0, |result| result.len() + 1),
+        Said::Tool { result, is_over, .. } => {
+            usize::from(*is_over) + result.as_ref().map_or(0, String::len)
+        }
         Said::Session { .. }
         | Said::Denied { .. }
         | Said::Told { .. }
