@@ -118,7 +118,7 @@ impl Run {
         let fact = Fact::Surveying { slot: 0 };
         let event = RunEvent { v: RunEvent::VERSION, run, seq: self.seq, at, fact };
         self.feed.append(std::slice::from_ref(&event)).unwrap();
-        self.live.fact(event);
+        self.live.facts(vec![event]);
     }
 
     fn says(&self, text: &str) {

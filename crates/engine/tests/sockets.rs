@@ -263,7 +263,7 @@ impl Controlled {
         let at = Timestamp::from_millis(1_000 + seq.cast_signed());
         let event = RunEvent { v: RunEvent::VERSION, run, seq, at, fact };
         self.feed.append(std::slice::from_ref(&event)).unwrap();
-        self.live.fact(event);
+        self.live.facts(vec![event]);
     }
 
     fn surveying(&mut self, seq: u64) {
@@ -410,7 +410,7 @@ async fn facts_of_a_newer_ralph_are_passed_on() {
         r#"{"v":1,"run":"r-abcd2345","seq":1,"at":"2026-01-01T00:00:00Z","kind":"of_tomorrow"}"#;
     run.feed.append_line(unknown).unwrap();
     let read = unknown.replace("of_tomorrow\"", "surveying\",\"slot\":0");
-    run.live.fact(serde_json::from_str(&read).unwrap());
+    run.live.facts(vec![serde_json::from_str(&read).unwrap()]);
     run.surveying(2);
     run.live.close();
     let path = run.socket.path().to_owned();

@@ -142,12 +142,15 @@ impl Live {
         Self(Arc::new(Inner { journal, state, news, added }))
     }
 
-    /// A fact, which is in the journal already.
-    pub fn fact(&self, event: RunEvent) {
+    /// Facts, which are in the journal already. They wake the readers once.
+    pub fn facts(&self, events: Vec<RunEvent>) {
         self.0.add(|state| {
-            state.fact = state.fact.max(event.seq);
-            let event = Arc::new(event);
-            state.local.iter_mut().flatten().for_each(|facts| facts.push_back(Arc::clone(&event)));
+            for event in events {
+                state.fact = state.fact.max(event.seq);
+                let event = Arc::new(event);
+                let local = state.local.iter_mut().flatten();
+                local.for_each(|facts| facts.push_back(Arc::clone(&event)));
+            }
         });
     }
 

@@ -118,7 +118,7 @@ fn fill(items: &Receiver<Item>, waiting: &AtomicUsize, secrets: &Secrets, live: 
     let mut words = Words::default();
     while let Ok(item) = items.recv() {
         match item {
-            Item::Events(events) => events.into_iter().for_each(|event| live.fact(event)),
+            Item::Events(events) => live.facts(events),
             Item::Agent(slot, mut event) => {
                 waiting.fetch_sub(1, Ordering::Relaxed);
                 words.clean(slot, &mut event, secrets);

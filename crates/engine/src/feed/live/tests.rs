@@ -40,7 +40,7 @@ impl Stream {
 
     fn fact(&mut self) {
         let event = self.write();
-        self.live.fact(event);
+        self.live.facts(vec![event]);
     }
 
     fn agent(&self, slot: SlotId, text: &str) {
@@ -121,7 +121,7 @@ fn a_fact_comes_only_once_the_displays_have_it() {
     let mut reader = stream.live.watch();
     assert_eq!(drain(&mut reader), [Got::Fact(1)]);
     stream.agent(0, "before");
-    stream.live.fact(event(2));
+    stream.live.facts(vec![event(2)]);
     assert_eq!(drain(&mut reader), [said(0, "before"), Got::Fact(2)]);
 }
 
@@ -181,7 +181,7 @@ fn facts_that_could_not_be_written_hold_nobody_up() {
     let mut stream = Stream::new();
     stream.fact();
     stream.seq += 1;
-    stream.live.fact(event(2));
+    stream.live.facts(vec![event(2)]);
     stream.agent(0, "a");
     stream.fact();
     let expected = [Got::Fact(1), said(0, "a"), Got::Fact(3)];
@@ -298,9 +298,9 @@ fn check(seed: u64, truth: &[Got], got: &[Got]) {
 fn a_display_has_facts_that_a_full_disk_refused() {
     let stream = Stream::new();
     let mut display = stream.live.read();
-    stream.live.fact(event(1));
+    stream.live.facts(vec![event(1)]);
     stream.agent(0, "a");
-    stream.live.fact(event(2));
+    stream.live.facts(vec![event(2)]);
     stream.live.close();
     assert_eq!(read(&mut display), [Got::Fact(1), said(0, "a"), Got::Fact(2)]);
     assert_eq!(display.next(Duration::ZERO), Next::Over);
@@ -343,7 +343,7 @@ fn a_display_wakes_up_with_what_comes() {
     let stream = Stream::new();
     let mut display = stream.live.read();
     let waits = std::thread::spawn(move || display.next(Duration::from_secs(60)));
-    stream.live.fact(event(1));
+    stream.live.facts(vec![event(1)]);
     let Next::Seen(seen) = waits.join().unwrap() else { panic!("it saw nothing") };
     assert_eq!(got(seen.what), Got::Fact(1));
 }
