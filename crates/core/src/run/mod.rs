@@ -65,7 +65,7 @@ pub use report::{
 pub use review::{Review, ReviewEnd};
 pub use slot::{Difference, EndedSession, InHand, Interventions, Iteration, Phase, Slot, Work};
 pub use state::{Resume, RunState};
-pub use verifier::{VERIFIER, Verifier, VerifierModel, VerifierReport};
+pub use verifier::{VERIFICATION_FAILED, VERIFIER, Verifier, VerifierModel, VerifierReport};
 
 /// The number of a slot, from 0.
 pub type SlotId = u32;

@@ -10,6 +10,8 @@ use crate::text::with_detail;
 
 /// The verifier as it is named in evidence.
 pub const VERIFIER: &str = "verifier";
+/// What the reason of an attempt begins with that the verifier has rejected.
+pub const VERIFICATION_FAILED: &str = "verification failed";
 
 /// How much of a verifier's message is kept with the evidence, in characters.
 const KEPT: usize = 2_000;

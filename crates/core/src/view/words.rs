@@ -8,8 +8,8 @@ use super::run_view::RunView;
 pub use crate::amounts::count;
 use crate::records::Verdict;
 use crate::run::{
-    About, AgentLimit, Cancel, Class, Control, NeedsMerge, Notice, PROTECTED, Port, SIGNAL,
-    TaskBrief, VERIFIER, WEAKENED, Wait,
+    About, AgentLimit, CLASSES, Cancel, Class, Control, NeedsMerge, Notice, PROTECTED, Port,
+    SIGNAL, TaskBrief, VERIFICATION_FAILED, VERIFIER, WEAKENED, Wait,
 };
 use crate::shell::quoted;
 use crate::task::Status;
@@ -33,6 +33,18 @@ pub const fn status(status: Status) -> &'static str {
         Status::Done => "done",
         Status::Failed => "failed",
         Status::Deleted => "deleted",
+    }
+}
+
+/// How an attempt ended: its outcome by the name that the task database has, and its reason. A name of a newer ralph stands
+/// for itself.
+pub fn attempt<'a>(end: Option<(&'a str, &str)>) -> &'a str {
+    let Some((outcome, reason)) = end else { return "unfinished" };
+    let class = CLASSES.iter().map(|row| row.class).find(|class| class.as_str() == outcome);
+    match class {
+        Some(Class::Red) if reason.starts_with(VERIFICATION_FAILED) => "the verifier rejected it",
+        Some(class) => class.words(),
+        None => outcome,
     }
 }
 

@@ -112,12 +112,15 @@ impl AttemptView<'_> {
     }
 
     fn outcome(&self) -> (Meaning, &str) {
-        match self.attempt.end.as_ref().map(|end| end.outcome.as_str()) {
-            None => (Meaning::Active, "unfinished"),
-            Some("done") => (Meaning::Good, "done"),
-            Some("red") => (Meaning::Bad, "rejected"),
-            Some(other) => (Meaning::Warning, other),
-        }
+        let end = self.attempt.end.as_ref();
+        let end = end.map(|end| (end.outcome.as_str(), end.detail.as_str()));
+        let meaning = match end {
+            None => Meaning::Active,
+            Some(("done", _)) => Meaning::Good,
+            Some(("red", _)) => Meaning::Bad,
+            Some(_) => Meaning::Warning,
+        };
+        (meaning, words::attempt(end))
     }
 
     fn lasted(&self) -> Option<String> {

@@ -72,7 +72,7 @@ function timeline(attempts, by) {
   const bars = placed.filter(bar => lanes.includes(bar.lane)).map(bar => ({ ...bar, end: bar.one.end, title: `${bar.one.task}, ${duration(bar.to - bar.from)}`, href: `#/task/${encodeURIComponent(bar.one.task)}` }));
   const long = bars.length && bars.at(-1).to - bars[0].from > 20 * HOUR;
   const show = at => (long ? `${day(at).slice(5)} ${clock(at)}` : clock(at));
-  const rows = newest.map(one => [one.task, when(one.started_at), one.end ? duration(ms(one.end.at) - ms(one.started_at)) : 'running', one.model ?? '', ending(one.end)[0]]);
+  const rows = newest.map(one => [one.task, when(one.started_at), one.end ? duration(ms(one.end.at) - ms(one.started_at)) : '–', one.model ?? '', ending(one.end)[0]]);
   return [gantt(bars, lanes, show, 'Timeline of attempts'), rows, newest.length < attempts.length || bars.length < placed.length];
 }
 

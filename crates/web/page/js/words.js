@@ -58,7 +58,7 @@ const ENDS = {
 
 /** How an attempt ended, in words, and the state whose sign it has. */
 export function ending(end) {
-  if (!end) return ['running', 'active'];
+  if (!end) return ['unfinished', 'active'];
   const name = end.outcome ?? '';
   const [words, state] = ENDS[name] ?? [name, 'open'];
   const verifier = name === 'red' && /^verification failed/.test(end.detail ?? '');

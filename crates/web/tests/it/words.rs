@@ -2,7 +2,8 @@
 
 use ralph_core::records::Verdict;
 use ralph_core::run::{
-    CHANGES, CLASSES, Cancel, FORBIDDEN, PROTECTED, Port, SIGNAL, VERIFIER, WEAKENED,
+    CHANGES, CLASSES, Cancel, Class, FORBIDDEN, PROTECTED, Port, SIGNAL, VERIFICATION_FAILED,
+    VERIFIER, WEAKENED,
 };
 use ralph_core::task::Counts;
 use ralph_core::view::live::Said;
@@ -24,8 +25,14 @@ fn the_page_says_how_an_attempt_ended_as_every_display() {
     for row in CLASSES {
         let (name, words) = (row.class.as_str(), row.class.words());
         let key = if name.contains('-') { format!("'{name}'") } else { name.to_owned() };
+        assert_eq!(words, words::attempt(Some((name, ""))));
         assert!(script().contains(&format!("{key}: ['{words}', '")), "{name}: {words}");
     }
+    let rejected = words::attempt(Some((Class::Red.as_str(), VERIFICATION_FAILED)));
+    for words in [rejected, words::attempt(None)] {
+        assert!(script().contains(&format!("'{words}'")), "{words}");
+    }
+    assert!(script().contains(&format!("/^{VERIFICATION_FAILED}/")));
 }
 
 #[test]

@@ -35,7 +35,7 @@ a  a
   created       TIME
 
 Attempt 2 of 2
-  rejected  TIME, 0.1s, opus, sandbox LEVEL
+  a gate failed  TIME, 0.1s, opus, sandbox LEVEL
   gate test failed (exit code 1): Failing tests: sums::adds
     passed  lint  0.1s
     failed  test  exit code 1, 0.1s
@@ -55,7 +55,7 @@ Last failure: test
   assertion: 1 is not 2
 
 Earlier attempts (in full: ralph task show a --all)
-   1  rejected  TIME  0.1s, sonnet  gate test failed (exit code 1): Failing tests: sums::adds
+   1  a gate failed  TIME  0.1s, sonnet  gate test failed (exit code 1): Failing tests: sums::adds
 
 Log
   TIME  created    user-tester
@@ -85,8 +85,8 @@ Attempt 3 of 3
     Done. <task-done>a</task-done>
 
 Earlier attempts (in full: ralph task show a --all)
-   2  rejected  TIME  0.1s, opus  gate test failed (exit code 1): Failing tests: sums::adds
-   1  rejected  TIME  0.1s, sonnet  gate test failed (exit code 1): Failing tests: sums::adds
+   2  a gate failed  TIME  0.1s, opus  gate test failed (exit code 1): Failing tests: sums::adds
+   1  a gate failed  TIME  0.1s, sonnet  gate test failed (exit code 1): Failing tests: sums::adds
 
 Log
   TIME  created    user-tester

@@ -14,7 +14,7 @@ use crate::run::policy::{Claims, Commits, Picker, Policy};
 use crate::run::report::{COMMIT_HOOK, PROTECTED, RequestedOutcome, SessionReport, TaskBrief};
 use crate::run::slot::{Difference, Interventions, Iteration, Slot, Work};
 use crate::run::state::RunState;
-use crate::run::verifier::VERIFIER;
+use crate::run::verifier::{VERIFICATION_FAILED, VERIFIER};
 use crate::task::{Status, after_failure};
 use crate::text::{tail, with_detail};
 
@@ -366,7 +366,7 @@ fn red_reason(gates: &[GateReport]) -> String {
     if red.name == VERIFIER {
         let words: Vec<&str> = red.digest.split_whitespace().collect();
         let output: String = words.join(" ").chars().take(VERIFIER_REASON).collect();
-        return format!("verification failed: {output}");
+        return format!("{VERIFICATION_FAILED}: {output}");
     }
     // Without an exit code the digest says what happened: it timed out, or did not start.
     let how = red.exit_code.map(|code| format!(" (exit code {code})")).unwrap_or_default();

@@ -95,7 +95,8 @@ fn of_attempt(attempt: &Value, page: &Value, width: usize) -> Vec<Row> {
     let mut head = Row::of(Meaning::Heading, format!("Attempt {number}"));
     let end = attempt.get("end").filter(|end| !end.is_null());
     let mut about = Vec::new();
-    about.extend(end.map(|end| string(end, "outcome").to_owned()));
+    let ended = words::attempt(end.map(|end| (string(end, "outcome"), string(end, "detail"))));
+    about.push(ended.to_owned());
     about.extend(attempt.get("duration_ms").and_then(Value::as_u64).map(duration));
     let cost = end.and_then(|end| end.get("cost_micro_usd")).and_then(Value::as_u64);
     about.extend(cost.map(money));
