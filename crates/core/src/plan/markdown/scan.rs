@@ -49,17 +49,22 @@ pub(super) struct Scanner<'t> {
     strange: bool,
     /// The lines of the paragraph that the last line belongs to; 0 if it belongs to none.
     paragraph: usize,
+    /// What is hidden may be, to CommonMark, a part of the paragraph above it: it is left of the text of the item, or
+    /// indented like code. Then a line behind it does not end the item.
+    is_words: bool,
 }
 
 impl<'t> Scanner<'t> {
     pub(super) fn of(text: &'t str, strange: bool) -> Self {
         let (lines, open) = (Vec::new(), Vec::new());
-        Self { text, lines, open, hidden: None, strange, paragraph: 0 }
+        Self { text, lines, open, hidden: None, strange, paragraph: 0, is_words: false }
     }
 
     /// After the last line: all lines, and what is not closed. What is in an inner item ends with it.
     pub(super) fn finish(mut self) -> (Vec<OutlineLine>, Option<Hidden>) {
-        let hidden = self.hidden.take().filter(|_| self.open.len() <= 1);
+        let hidden = self.hidden.take();
+        let hidden =
+            hidden.filter(|hidden| self.open.len() <= 1 || self.holder(hidden.column()).is_none());
         self.close(0);
         (self.lines, hidden)
     }
@@ -67,6 +72,7 @@ impl<'t> Scanner<'t> {
     /// A blank line: it ends a paragraph and nothing else.
     pub(super) fn blank(&mut self) {
         self.paragraph = 0;
+        self.is_words = false;
     }
 
     /// Adds a line that is known to be of this kind.
@@ -91,6 +97,8 @@ impl<'t> Scanner<'t> {
     pub(super) fn line(&mut self, line: LineAt, at: usize) {
         let indent = line.indent;
         let rest = &self.text[at..line.end];
+        let text = self.open.last().map_or(0, |open| open.content);
+        let may_be_words = self.paragraph > 0 && !(text..text + 4).contains(&indent);
         // An item right below another is one, too, however far it is indented.
         let mut below_item = false;
         if self.open.last().is_some_and(|open| indent < self.least(*open)) {
@@ -134,7 +142,7 @@ impl<'t> Scanner<'t> {
         match list_marker(rest) {
             Some(_) => self.items(line, at),
             None => {
-                let kind = self.plain(rest, indent);
+                let kind = self.plain(rest, indent, may_be_words);
                 self.push(line, kind);
             }
         }
@@ -144,10 +152,14 @@ impl<'t> Scanner<'t> {
     /// left of its text is behind the item to CommonMark, and goes on until it is closed.
     fn least(&self, open: Open) -> usize {
         match &self.hidden {
-            Some(hidden) if hidden.column() < open.content => 0,
-            Some(_) => open.content,
+            Some(hidden) => self.holder(hidden.column()).map_or(0, |holder| holder.content),
             None => open.needs(),
         }
+    }
+
+    /// The item that code or HTML in this column is in: the innermost whose text does not begin right of it.
+    fn holder(&self, column: usize) -> Option<&Open> {
+        self.open.iter().rev().find(|open| open.content <= column)
     }
 
     /// Whether the line belongs to a fence or to HTML that was opened before it.
@@ -162,6 +174,7 @@ impl<'t> Scanner<'t> {
         };
         if ends {
             self.hidden = None;
+            self.paragraph = usize::from(self.is_words);
         }
         true
     }
@@ -198,7 +211,8 @@ impl<'t> Scanner<'t> {
     }
 
     /// A line that starts no list item, once headings and rules are out of the question.
-    fn plain(&mut self, rest: &str, indent: usize) -> LineKind {
+    fn plain(&mut self, rest: &str, indent: usize, may_be_words: bool) -> LineKind {
+        self.is_words = may_be_words;
         if let Some(fence) = Fence::opened(rest) {
             self.hidden = Some(Hidden::Fence(fence, indent));
         } else if let Some(mark) = html_end(rest) {

@@ -80,6 +80,25 @@ fn a_fence_left_of_the_text_of_an_item_hides_nothing_behind_its_end() {
     }
 }
 
+/// To CommonMark these fences are words: the next line goes on with the item, and what is below it is in it.
+#[test]
+fn a_line_behind_a_fence_that_may_be_words_does_not_end_the_item() {
+    let code = "      ```\n      - [ ] no\n      ```\n";
+    assert_eq!(titles(&format!("- [ ] a\n{code}text\n    - [ ] b\n")), ["a", ">b"]);
+    let less = code.replace("      ", "    ");
+    assert_eq!(titles(&format!("  1. - [ ] a\n{less}text\n      - [ ] b\n")), ["a", "b"]);
+    assert_eq!(titles(&format!("- [ ] a\n{code}\ntext\n\n    - [ ] code\n")), ["a"]);
+}
+
+/// Left of the text of an inner item it may still be in the item around that one.
+#[test]
+fn a_fence_ends_with_the_innermost_item_that_it_is_in() {
+    for code in ["    ```\n    - [ ] no", "    <!--\n    - [ ] no"] {
+        let text = format!("- - [ ] a\n  1. [ ] b\n{code}\n- [ ] c\n");
+        assert_eq!(titles(&text), ["a", "b", "c"], "{text}");
+    }
+}
+
 #[test]
 fn items_that_are_indented_further_and_further_do_not_vanish() {
     assert_eq!(titles("   - [ ] a\n    - [ ] b\n      - [ ] c\n"), ["a", "b", ">c"]);

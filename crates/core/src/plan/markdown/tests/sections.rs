@@ -158,7 +158,14 @@ fn completed_is_replaced_and_emptied() {
 #[test]
 fn a_section_behind_code_that_is_not_closed_can_be_read_again() {
     let note = AttemptNote { iteration: 1, tried: "t".into(), result: "r".into(), next: None };
-    for open in ["```sh\nmake", "<!-- later", "<pre>\n- [ ] no", "- [ ] b\n  ```\n  code"] {
+    for open in [
+        "```sh\nmake",
+        "<!-- later",
+        "<pre>\n- [ ] no",
+        "- [ ] b\n  ```\n  code",
+        "- - [ ] b\n  1. [ ] c\n    ```\n    code",
+        " - - [ ] b\n ```\n code",
+    ] {
         let text = format!("# Progress: x\n\n## Tasks\n- [ ] a\n\n{open}\n");
         let before = doc(PlanKind::Progress, &text);
         let after = apply(&text, &before.record_attempt(&text, &note, 5)).unwrap();
