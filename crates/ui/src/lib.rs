@@ -7,7 +7,6 @@
 //! | [`lanes`] | several runs on one screen |
 //! | [`jsonl`] | a run as lines of JSON |
 //! | [`session_log`] | a run as the readable log file |
-//! | [`logs`] | a past run, shown as it was |
 //! | [`status`] | the state of the run and the plan on one page |
 //! | [`report`] | what attempts cost, as tables |
 //! | [`ports`] | what a display with a screen of its own asks of the program around it |

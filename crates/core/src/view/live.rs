@@ -404,7 +404,7 @@ mod tests {
         assert_eq!(ended, [true, false]);
     }
 
-    /// Not every agent says what came of each of its tools, and none does that is killed.
+    /// Not every agent reports the result of each of its tools, and none does that is killed.
     #[test]
     fn no_tool_runs_after_its_session() {
         let fact = |seq, fact| {
