@@ -66,7 +66,8 @@ fn the_demo_shows_the_whole_loop_and_leaves_nothing() {
         "{newest}"
     );
     assert!(newest.contains("\n  changed ") && newest.contains(", commit "), "{newest}");
-    assert!(section("\nEarlier attempts ").contains("\n   1  rejected  "), "{page}");
+    let earlier = section("\nEarlier attempts ");
+    assert!(earlier.contains("\n   1  the verifier rejected it  "), "{page}");
     assert_eq!(text.matches("\n✓ done     ").count(), 3);
     assert!(!text.contains('\u{1b}'), "colors without a terminal");
     // A second where nothing else runs; other tests write to the same disk.
