@@ -19,8 +19,10 @@ use super::logs::options;
 use crate::error::{Done, Result};
 use crate::wiring::Context;
 
-/// How often the screen gets the time while nothing happens.
+/// How often the caller is asked whether to go on while nothing happens.
 const LOOK: Duration = Duration::from_millis(250);
+/// After how many of these the screen gets the time: a sentence that comes in pieces is whole until then.
+const LOOKS: u32 = 4;
 
 /// Shows runs from another terminal until they end, or until `each` says so: it gets every fact, and is called without one
 /// from time to time. Of several runs each line begins with the branch.
@@ -32,11 +34,15 @@ pub(super) fn follow(
     mut each: impl FnMut(Option<&RunEvent>, &mut Context<'_>) -> Result<bool>,
 ) -> Done {
     let mut screens = Screens::new(part, options(context)?);
+    let mut quiet = 0_u32;
     loop {
         let seen = match source.next(LOOK) {
             Next::Seen(seen) => seen,
             Next::Quiet => {
-                screens.tick();
+                quiet = quiet.wrapping_add(1);
+                if quiet.is_multiple_of(LOOKS) {
+                    screens.tick();
+                }
                 if each(None, context)? {
                     continue;
                 }
@@ -44,6 +50,7 @@ pub(super) fn follow(
             }
             Next::Over => break,
         };
+        quiet = 0;
         match seen.what {
             Observed::Fact { event } if json => {
                 context.out.line(serde_json::to_string(&event).map_err(io::Error::from)?)?;

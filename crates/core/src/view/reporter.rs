@@ -8,8 +8,8 @@ use crate::agent::AgentEvent;
 use crate::run::{RunEvent, SlotId};
 use crate::time::Timestamp;
 
-/// How long a display waits for the stream before its clock moves.
-const MOMENT: Duration = Duration::from_millis(250);
+/// How long nothing happens before a display gets the time. A sentence of an agent that comes in pieces is whole until then.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// Something that shows a run. Every call is cheap and none fails: a display that can no longer write
 /// stops writing, and the run continues.
