@@ -186,7 +186,8 @@ fn runs_are_listed_and_each_is_shown_again_by_its_id() {
     assert!(!iteration.contains("two"), "{iteration}");
     has(&env.ralph(&["logs", older, "9"]).failure(1), &format!("run {older} has no iteration 9"));
     has(&env.ralph(&["logs", "1"]).success(), "two");
-    let typo = format!("{}x", &older[..9]);
+    let wrong = if older.ends_with('x') { 'y' } else { 'x' };
+    let typo = format!("{}{wrong}", &older[..9]);
     let refused = env.ralph(&["logs", &typo]).failure(1);
     has(&refused, &format!("there is no run {typo} here; the nearest "));
     has(&env.ralph(&["logs", "r-"]).failure(1), "2 runs begin with r-: ");
