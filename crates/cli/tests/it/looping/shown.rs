@@ -343,7 +343,7 @@ fn a_terminal_that_takes_no_more_output_does_not_stop_the_run() {
     let words: Vec<String> = (0..200).map(line).collect();
     let talks = session(&[session(&words), works()]);
     let running = start(&env, &tasks.map(|_| talks.as_str()), &[]);
-    // Nobody reads what it prints, and a pipe holds little more than what the first session says.
+    // Nothing reads what it prints, and a pipe holds little more than what the first session says.
     wait_until("the run ends", PATIENCE, || !of_kind(&journal(&env), "run_ended").is_empty());
     let ran = Ran::end_of(running);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
